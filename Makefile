@@ -1,0 +1,50 @@
+# Everything a fresh clone needs. `make demo` and `make test` set up what they use.
+
+GO      ?= go
+BIN     := bin/oversell
+RUNS    ?= runs
+PARALLEL ?= 2
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# Packages in which goroutines meet.
+RACY := ./cluster/... ./faults/... ./history/... ./instance/... ./internal/... ./locks/... ./wire/...
+
+.PHONY: demo test check build images setup docs clean help
+
+help: ## Say what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build ## Set up, then play every scenario under the naive and the safe lock
+	@scripts/setup.sh
+	@scripts/demo.sh $(BIN) $(RUNS)
+
+test: ## Set up everything, bring the README's tables up to date, run all tests
+	@scripts/setup.sh --all
+	@scripts/readme-tables.sh $(GO)
+	$(GO) test -p $(PARALLEL) -timeout 8m ./...
+
+check: ## Formatting, vet, staticcheck, go.mod, imports, and the race detector
+	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \
+	if [ -n "$$unformatted" ]; then echo "not formatted:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) mod tidy -diff
+	$(GO) test ./internal/archtest
+	$(GO) test -race -p $(PARALLEL) -timeout 8m $(RACY)
+
+build: ## Build bin/oversell
+	$(GO) build -o $(BIN) ./cmd/oversell
+
+images: ## Make the server images, from a registry or from the distribution's packages
+	@scripts/images.sh
+
+setup: ## Install what tests and demo use; says first what that is
+	@scripts/setup.sh --all
+
+docs: build ## Bring the README's tables and its example run up to date
+	@scripts/readme-tables.sh $(GO)
+	@scripts/readme-run.sh $(BIN)
+
+clean: ## Remove what was built, and what dead runs have left
+	@if [ -x $(BIN) ]; then $(BIN) clean; fi
+	rm -rf bin

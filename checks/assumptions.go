@@ -1,0 +1,190 @@
+package checks
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/result"
+)
+
+// assumptions asks whether the run is worth judging at all. Whatever is
+// missing makes it inconclusive. Where it also takes the ground from under the
+// other findings, the finding voids them: a history with holes, a fault that
+// left no proof, sick servers, an instance that broke down by itself, or a
+// machine that stood still while a lock had to renew. Too few orders and one
+// failed repetition of a proven fault don't: a lock that sold 3 units and then
+// stalled for ever has stalled.
+func assumptions() Check {
+	return Check{
+		Name:     "assumptions",
+		Summary:  "the run is whole, its faults are proven, its servers and this machine were well",
+		Property: result.Assumptions,
+		Judge:    judgeAssumptions,
+	}
+}
+
+func judgeAssumptions(h history.History) []result.Finding {
+	t := Reconstruct(h)
+	var fs []result.Finding
+	for _, judge := range []func(*Timeline) []result.Finding{
+		whole, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, enoughSold,
+	} {
+		fs = append(fs, judge(t)...)
+	}
+	return fs
+}
+
+// doubt is a reason to conclude nothing.
+func doubt(voids bool, events []int64, format string, args ...any) result.Finding {
+	if events == nil {
+		events = []int64{}
+	}
+	return result.Finding{
+		Property: result.Assumptions,
+		Verdict:  result.Inconclusive,
+		Text:     fmt.Sprintf(format, args...),
+		Events:   events,
+		Voids:    voids,
+	}
+}
+
+// whole looks for the events that frame a run, and for holes in its numbers.
+func whole(t *Timeline) []result.Finding {
+	seen := make(map[history.Kind]bool)
+	var top int64
+	for _, e := range t.Events {
+		seen[e.Kind] = true
+		top = max(top, e.N)
+	}
+	var missing []string
+	for _, k := range []history.Kind{history.RunStarted, history.LoadStarted, history.LoadEnded, history.RunEnded} {
+		if !seen[k] {
+			missing = append(missing, string(k))
+		}
+	}
+	var fs []result.Finding
+	if len(missing) > 0 {
+		fs = append(fs, doubt(true, nil, "the history isn't whole: it has no %s", listed(missing, len(missing))))
+	}
+	if holes := top - int64(len(t.Events)); holes != 0 {
+		fs = append(fs, doubt(true, nil, "the history has %d events, and their numbers go up to %d", len(t.Events), top))
+	}
+	return fs
+}
+
+// faultsProven wants a proof of every step that isn't optional.
+func faultsProven(t *Timeline) []result.Finding {
+	proven := make(map[int]bool)
+	for _, e := range t.Faults {
+		if e.Text != "" {
+			proven[e.Step] = true
+		}
+	}
+	var fs []result.Finding
+	for i, s := range t.Plan.Steps {
+		if !s.Optional && !proven[i+1] {
+			fs = append(fs, doubt(true, nil, "step %d (%s, %s) left no evidence that it happened", i+1, s.Fault, s.When))
+		}
+	}
+	return fs
+}
+
+func faultsFailed(t *Timeline) []result.Finding {
+	var fs []result.Finding
+	for _, e := range t.Events {
+		if e.Kind == history.FaultFailed {
+			fs = append(fs, doubt(false, []int64{e.N}, "step %d (%s) failed at %s: %s", e.Step, e.Fault, seconds(e.At), e.Err))
+		}
+	}
+	return fs
+}
+
+// serversHealthy wants every server healthy before the load and after it, also
+// those that a fault had killed: they were healed by then.
+func serversHealthy(t *Timeline) []result.Finding {
+	looks := map[string]map[string]*history.Event{"before": {}, "after": {}}
+	for _, e := range t.Events {
+		if servers := looks[e.Phase]; e.Kind == history.ServerHealth && servers != nil {
+			servers[e.Server] = e // the last look counts
+		}
+	}
+	var fs []result.Finding
+	for _, phase := range []string{"before", "after"} {
+		if len(looks[phase]) == 0 {
+			fs = append(fs, doubt(true, nil, "nobody looked at the servers' health %s the load", phase))
+		}
+		for _, server := range sortedKeys(looks[phase]) {
+			if e := looks[phase][server]; !e.Done {
+				fs = append(fs, doubt(true, []int64{e.N}, "server %s wasn't healthy %s the load: %s", server, phase, e.Text))
+			}
+		}
+	}
+	if len(looks["after"]) == 0 {
+		return fs
+	}
+	for _, server := range sortedKeys(looks["before"]) {
+		if looks["after"][server] == nil {
+			fs = append(fs, doubt(true, []int64{looks["before"][server].N}, "nobody looked at the health of server %s after the load", server))
+		}
+	}
+	return fs
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// instancesStayed wants no instance to end by itself.
+func instancesStayed(t *Timeline) []result.Finding {
+	var fs []result.Finding
+	for _, e := range t.Events {
+		if e.Kind == history.InstanceExited && e.Err != "" {
+			fs = append(fs, doubt(true, []int64{e.N}, "%s ended unplanned at %s: %s", instanceName(e.Instance), seconds(e.At), e.Err))
+		}
+	}
+	return fs
+}
+
+// machineRan wants this machine to have run without a pause longer than a
+// third of the TTL while a lock under load had to renew that often.
+func machineRan(t *Timeline) []result.Finding {
+	if !t.Plan.Renews || t.Plan.TTL <= 0 {
+		return nil
+	}
+	bound := t.Plan.TTL / 3
+	var events []int64
+	var longest time.Duration
+	var at time.Duration
+	for _, e := range t.Events {
+		underLoad := e.At >= t.Start && e.At-e.Took <= t.End
+		if e.Kind != history.MachineStalled || e.Took <= bound || !underLoad {
+			continue
+		}
+		events = append(events, e.N)
+		if e.Took > longest {
+			longest, at = e.Took, e.At-e.Took
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	slices.Sort(events)
+	return []result.Finding{doubt(true, events,
+		"this machine stood still for %s from %s on (%s in all), and a lock that renews every %s was under test",
+		span(longest), seconds(at), counted(len(events), "stall"), span(bound))}
+}
+
+// enoughSold wants enough orders to prove something.
+func enoughSold(t *Timeline) []result.Finding {
+	if t.Sold() >= t.Plan.MinSold {
+		return nil
+	}
+	return []result.Finding{doubt(false, nil, "only %s: fewer than %d prove nothing", counted(t.Sold(), "order"), t.Plan.MinSold)}
+}

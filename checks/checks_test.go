@@ -1,0 +1,205 @@
+package checks
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/result"
+)
+
+func TestAllAreNamedOnceAndDescribed(t *testing.T) {
+	t.Parallel()
+	names := make(map[string]bool)
+	properties := make(map[result.Property]bool)
+	for _, c := range All() {
+		assert.NotEmpty(t, c.Name)
+		assert.False(t, names[c.Name], "%s is listed twice", c.Name)
+		assert.False(t, properties[c.Property], "%s is judged twice", c.Property)
+		assert.NotEmpty(t, c.Summary, c.Name)
+		assert.NotContains(t, c.Summary, "\n", c.Name)
+		assert.NotEmpty(t, c.Property, c.Name)
+		require.NotNil(t, c.Judge, c.Name)
+		names[c.Name], properties[c.Property] = true, true
+	}
+}
+
+func TestGoodHistoryHasNoFindings(t *testing.T) {
+	t.Parallel()
+	h := good()
+	assert.Empty(t, judge("", h))
+	assert.Equal(t, result.OK, result.VerdictOf(judge("", h)))
+	assert.Equal(t, []string{"3 sold and 0 left of 3: none too many"}, Explain(h))
+	assert.Empty(t, Traces(h))
+	assert.Equal(t, 3, Sold(h))
+	assert.Zero(t, Left(h))
+	assert.Zero(t, DoubleHolds(h))
+	assert.Zero(t, LostUpdates(h))
+	assert.Zero(t, FenceRefused(h))
+}
+
+// TestOneMutation changes one thing in the good history and wants the one
+// check to notice that is there for it.
+func TestOneMutation(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		mutate  func(h *history.History)
+		check   string
+		verdict result.Verdict // of the finding
+		voids   bool
+		text    string // a part of it
+	}{
+		{"an order more than the stock", func(h *history.History) { h.Plan.Stock = 2 },
+			"reconciliation", result.Oversold, false, "3 sold of 2: 1 too many"},
+		{"a unit more on the shelf", func(h *history.History) { at(*h, kind(history.StockCounted)).Units = 1 },
+			"reconciliation", result.Mismatch, false, "3 sold and 1 left of 3: 1 too many"},
+		{"a unit missing", func(h *history.History) { h.Plan.Stock = 4 },
+			"reconciliation", result.Mismatch, false, "3 sold and 0 left of 4: 1 missing"},
+		{"never counted", func(h *history.History) { *h = without(*h, kind(history.StockCounted)) },
+			"reconciliation", result.Inconclusive, false, "never counted"},
+		{"an order missing in the list", func(h *history.History) { *h = without(*h, of(history.OrderFound, "1.2.1")) },
+			"reconciliation", result.Mismatch, false, "counted 3 orders and listed 2"},
+		{"the fence goes back", func(h *history.History) { at(*h, of(history.OrderFound, "1.2.1")).Token = 1 },
+			"fence", result.Mismatch, false, "token 1 of instance 1, buyer 2 after token 2 of instance 2, buyer 1"},
+		{"the fence lets a commit through that was overtaken", func(h *history.History) { at(*h, of(history.Begun, "1.1.1")).Token = 9 },
+			"fence", result.Mismatch, false, "although instance 1, buyer 1 had begun with token 9"},
+		{"the engine gave up", func(h *history.History) { at(*h, kind(history.LoadEnded)).Phase = stalledPhase },
+			"progress", result.Stalled, false, "until the load was given up at 2.000 s"},
+		{"a gap longer than the bound", func(h *history.History) { h.Plan.StallAfter = time.Millisecond },
+			"progress", result.Stalled, false, "nobody acquired for 7 ms from 0.021 s on"},
+		{"a step without evidence", func(h *history.History) { at(*h, kind(history.FaultInjected)).Text = "" },
+			"assumptions", result.Inconclusive, true, "step 1 (slow-call, planned) left no evidence"},
+		{"a step that wasn't played", func(h *history.History) {
+			h.Plan.Steps = append(h.Plan.Steps, history.Step{Fault: "kill-master", When: "later"})
+		}, "assumptions", result.Inconclusive, true, "step 2 (kill-master, later)"},
+		{"a fault that failed", func(h *history.History) {
+			*at(*h, of(history.SoldOut, "1.1.2")) = history.Event{N: at(*h, of(history.SoldOut, "1.1.2")).N, At: ms(502), Kind: history.FaultFailed, Fault: "slow-call", Step: 1, Err: "no proof"}
+		}, "assumptions", result.Inconclusive, false, "step 1 (slow-call) failed at 0.502 s: no proof"},
+		{"too few orders", func(h *history.History) { h.Plan.MinSold = 50 },
+			"assumptions", result.Inconclusive, false, "only 3 orders: fewer than 50"},
+		{"a sick server before", func(h *history.History) { at(*h, kind(history.ServerHealth)).Done = false },
+			"assumptions", result.Inconclusive, true, "server redis wasn't healthy before the load"},
+		{"a sick server after", func(h *history.History) {
+			e := at(*h, func(e history.Event) bool { return e.Phase == "after" })
+			e.Done, e.Text = false, "connection refused"
+		}, "assumptions", result.Inconclusive, true, "server redis wasn't healthy after the load: connection refused"},
+		{"a server nobody looked at again", func(h *history.History) {
+			at(*h, func(e history.Event) bool { return e.Phase == "after" }).Server = "another"
+		}, "assumptions", result.Inconclusive, true, "nobody looked at the health of server redis after the load"},
+		{"no health before", func(h *history.History) {
+			*h = without(*h, func(e history.Event) bool { return e.Phase == "before" })
+		}, "assumptions", result.Inconclusive, true, "before the load"},
+		{"the machine stood still", func(h *history.History) {
+			e := at(*h, of(history.SoldOut, "1.1.2"))
+			*e = history.Event{N: e.N, At: e.At, Kind: history.MachineStalled, Took: ms(150)}
+		}, "assumptions", result.Inconclusive, true, "this machine stood still for 150 ms from 0.352 s on"},
+		{"an instance broke down", func(h *history.History) {
+			e := at(*h, of(history.SoldOut, "2.1.2"))
+			*e = history.Event{N: e.N, At: ms(2001), Kind: history.InstanceExited, Instance: 2, Err: "exit status 2"}
+		}, "assumptions", result.Inconclusive, true, "instance 2 ended unplanned at 2.001 s: exit status 2"},
+		{"cut off", func(h *history.History) { h.Events = h.Events[:len(h.Events)-1] },
+			"assumptions", result.Inconclusive, true, "it has no run.ended"},
+		{"a hole", func(h *history.History) {
+			for i := 10; i < len(h.Events); i++ {
+				h.Events[i].N++
+			}
+		}, "assumptions", result.Inconclusive, true, "their numbers go up to"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			h := good()
+			tc.mutate(&h)
+			var found []result.Finding
+			for _, f := range judge(tc.check, h) {
+				if f.Verdict == tc.verdict && f.Voids == tc.voids {
+					found = append(found, f)
+				}
+			}
+			require.NotEmpty(t, found, "all findings: %v", judge("", h))
+			assert.Contains(t, found[0].Text, tc.text)
+			assert.NotNil(t, found[0].Events, "events are a list, also when it is empty")
+			want := tc.verdict
+			if tc.voids {
+				want = result.Inconclusive
+			}
+			assert.Equal(t, want, result.VerdictOf(judge("", h)))
+		})
+	}
+}
+
+// TestHarmlessChanges are mutations that must not be held against the run.
+func TestHarmlessChanges(t *testing.T) {
+	t.Parallel()
+	for name, mutate := range map[string]func(h *history.History){
+		"an optional step wasn't reached": func(h *history.History) {
+			h.Plan.Steps = append(h.Plan.Steps, history.Step{Fault: "delay", Optional: true})
+		},
+		"a stall under a lock that doesn't renew": func(h *history.History) {
+			h.Plan.Renews = false
+			e := at(*h, of(history.SoldOut, "1.1.2"))
+			*e = history.Event{N: e.N, At: e.At, Kind: history.MachineStalled, Took: ms(150)}
+		},
+		"a short stall": func(h *history.History) {
+			e := at(*h, of(history.SoldOut, "1.1.2"))
+			*e = history.Event{N: e.N, At: e.At, Kind: history.MachineStalled, Took: ms(100)}
+		},
+		"a stall after the load": func(h *history.History) {
+			e := at(*h, of(history.SoldOut, "1.1.2"))
+			*e = history.Event{N: e.N, At: ms(2200), Kind: history.MachineStalled, Took: ms(150)}
+		},
+		"an instance that was told to stop": func(h *history.History) {
+			e := at(*h, of(history.SoldOut, "1.1.2"))
+			*e = history.Event{N: e.N, At: ms(2001), Kind: history.InstanceExited, Instance: 1, Text: "exit status 0"}
+		},
+		"lines in the wrong order of time": func(h *history.History) {
+			for i := range h.Events {
+				h.Events[i].At += time.Duration(h.Events[i].N) // the clock alone tells the true order
+			}
+			for i := 4; i+3 < len(h.Events)-6; i += 4 {
+				h.Events[i], h.Events[i+3] = h.Events[i+3], h.Events[i]
+			}
+			number(h.Events)
+		},
+		"a commit whose answer got lost": func(h *history.History) {
+			e := at(*h, of(history.Committed, "1.2.1"))
+			e.Kind, e.Err, e.Units, e.Before = history.CommitUnknown, "i/o timeout", 0, 0
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := good()
+			mutate(&h)
+			assert.Empty(t, judge("", h))
+		})
+	}
+}
+
+// TestChecksDoNotChangeTheHistory judges twice and compares with a fresh copy.
+func TestChecksDoNotChangeTheHistory(t *testing.T) {
+	t.Parallel()
+	for _, make := range []func() history.History{good, incident, standstill} {
+		h := make()
+		first := judge("", h)
+		story := Explain(h)
+		assert.Equal(t, make(), h)
+		assert.Equal(t, first, judge("", h))
+		assert.Equal(t, story, Explain(h))
+	}
+}
+
+// TestEveryVerdictWinsAsItShould joins findings as the engine does.
+func TestEveryVerdictWinsAsItShould(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, result.Oversold, result.VerdictOf(judge("", incident())))
+	assert.Equal(t, result.Stalled, result.VerdictOf(judge("", standstill())))
+	few := standstill()
+	few.Plan.MinSold = 2
+	assert.Equal(t, result.Stalled, result.VerdictOf(judge("", few)), "a lock that stalls for ever sells little")
+	blind := incident()
+	at(blind, kind(history.FaultInjected)).Text = ""
+	assert.Equal(t, result.Inconclusive, result.VerdictOf(judge("", blind)), "without evidence nothing is concluded")
+}

@@ -1,0 +1,189 @@
+package checks
+
+import (
+	"slices"
+
+	"github.com/oversell/oversell/history"
+)
+
+// Trace explains one unit too many, from the order back to the fault.
+type Trace struct {
+	Unit  int // which of the units too many, from 1
+	Order int // the order that it was sold as, from 1; 0 when it is still on the shelf
+	Link
+}
+
+// Link is what one stale commit did and how it came to that. Every unit that
+// the commit put back on the shelf has the same one.
+type Link struct {
+	Commit  Commit    // wrote an old stock over a newer one
+	Seller  *Purchase // who sold after the commit's reading and before its writing; nil when unknown
+	Overlap *Overlap  // the time in which both were inside; nil when none was definite
+	// Losses say why the one who was inside first no longer had the key. When a
+	// release of somebody else removed it, the next loss says why that one had
+	// no key of its own any more, and so on; the last one is the root.
+	Losses []Lost
+	Fault  *history.Event // fault.injected, nil when no fault is behind the root
+	Events []int64        // all of it
+}
+
+// Lost is a grant that ended before its holder was through.
+type Lost struct {
+	Holder *Purchase
+	Grant  *Grant
+	KeyLoss
+}
+
+// Cause is why the first holder had lost its key.
+func (l Link) Cause() Cause {
+	if len(l.Losses) == 0 {
+		return Unexplained
+	}
+	return l.Losses[0].Cause
+}
+
+// Traces explains every unit too many, in the order in which they came back on
+// the shelf. It is empty when there are none.
+func Traces(h history.History) []Trace { return Reconstruct(h).traces() }
+
+// traces gives the i-th unit too many to the i-th unit that a stale commit
+// brought back: each such unit becomes one sale beyond the stock, or stays on
+// the shelf.
+func (t *Timeline) traces() []Trace {
+	var found []Trace
+	beyond := len(t.Commits) - t.Plan.Stock
+	for _, b := range t.broughtBack() {
+		link := t.link(b.commit)
+		for range b.units {
+			if len(found) == len(t.Commits) {
+				return found // a stock out of nowhere; no more units can have been sold
+			}
+			tr := Trace{Unit: len(found) + 1, Link: link}
+			if tr.Unit <= beyond {
+				tr.Order = t.Plan.Stock + tr.Unit
+			}
+			found = append(found, tr)
+		}
+	}
+	return found
+}
+
+// link explains one stale commit.
+func (t *Timeline) link(i int) Link {
+	l := Link{Commit: t.Commits[i]}
+	p := l.Commit.Purchase
+	if p == nil {
+		return l
+	}
+	l.Seller, l.Overlap = t.seller(i)
+	first := p
+	if l.Overlap != nil {
+		first = l.Overlap.First
+	} else if l.Seller != nil && l.Seller.From < p.From {
+		first = l.Seller
+	}
+	l.Losses = losses(first)
+	if n := len(l.Losses); n > 0 {
+		l.Fault = t.faultBehind(l.Losses[n-1])
+	}
+	l.Events = l.events()
+	return l
+}
+
+// maxBetween is how many commits may lie between a reading and its writing.
+const maxBetween = 1000
+
+// seller is who changed the stock between the reading and the writing of a
+// stale commit, by preference one who was inside at the same time.
+func (t *Timeline) seller(i int) (*Purchase, *Overlap) {
+	p := t.Commits[i].Purchase
+	var seller *Purchase
+	for j := i - 1; j >= max(0, i-maxBetween); j-- {
+		c := t.Commits[j]
+		// From here back, everything was there when the stock was read.
+		if c.After == t.Commits[i].Read || p.Asked != nil && c.At < p.Asked.At {
+			break
+		}
+		if c.Purchase == nil {
+			continue
+		}
+		seller = c.Purchase
+		if o, ok := overlapOf(p, seller); ok {
+			return seller, &o
+		}
+	}
+	return seller, nil
+}
+
+// maxLosses bounds a chain of foreign releases. One is the incident's.
+const maxLosses = 4
+
+// losses follows a lost key to the root of it.
+func losses(p *Purchase) []Lost {
+	var found []Lost
+	for p != nil && p.Grant != nil && len(found) < maxLosses {
+		g := p.Grant
+		if !g.Ended() || g.Loss.Cause == ReleasedByOwn {
+			break
+		}
+		found = append(found, Lost{Holder: p, Grant: g, KeyLoss: g.Loss})
+		if g.Loss.Cause != DeletedByOther || g.Loss.By == p {
+			break
+		}
+		p = g.Loss.By
+	}
+	return found
+}
+
+// faultBehind is the fault that explains a loss: the one that killed the
+// server, or else one done to that very purchase, or to the holder's instance
+// while it held the key. It is nil when the key was lost without one.
+func (t *Timeline) faultBehind(l Lost) *history.Event {
+	var best *history.Event
+	for _, f := range t.Faults {
+		switch {
+		case l.Server != "":
+			if best == nil || nearer(f, best, l) {
+				best = f
+			}
+		case f.Purchase == l.Holder.ID:
+			return f
+		case f.Purchase == "" && f.Instance == l.Holder.Instance && l.Grant.HeldAt(f.At):
+			best = f
+		}
+	}
+	return best
+}
+
+// nearer reports whether fault a explains the death of a server better than b
+// does: it names the server, or it was closer in time.
+func nearer(a, b *history.Event, l Lost) bool {
+	if named := a.Server == l.Server; named != (b.Server == l.Server) {
+		return named
+	}
+	at := l.At
+	if l.Event != nil {
+		at = l.Event.At
+	}
+	return (a.At - at).Abs() < (b.At - at).Abs()
+}
+
+// events numbers everything that the link rests on, in the order of the file.
+func (l Link) events() []int64 {
+	var ns []int64
+	for _, p := range []*Purchase{l.Commit.Purchase, l.Seller} {
+		if p == nil {
+			continue
+		}
+		ns = append(ns, numbers(p.Answer, p.Begun, p.Commit, p.Order)...)
+		if p.Grant != nil {
+			ns = append(ns, p.Grant.Event.N)
+		}
+	}
+	for _, lost := range l.Losses {
+		ns = append(ns, numbers(lost.Grant.Event, lost.Event, lost.Holder.CallStart, lost.Holder.CallEnd)...)
+	}
+	ns = append(ns, numbers(l.Fault)...)
+	slices.Sort(ns)
+	return slices.Compact(ns)
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// sweeper removes what dead runs have left of one kind.
+type sweeper struct {
+	name string // "docker"
+	// leftovers lists what is there, in words.
+	leftovers func(ctx context.Context) ([]string, error)
+	// clean removes it and says what it has removed.
+	clean func(ctx context.Context) ([]string, error)
+}
+
+func newCleanCmd(a *app) *cobra.Command {
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "clean",
+		Short: "Remove containers, networks and folders that dead runs have left",
+		Long: `Clean removes what runs that were killed have left: containers, networks,
+server processes and temporary folders. Runs that are still going on are left
+alone, and so are the histories below --dir.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), dry) },
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would be removed")
+	return cmd
+}
+
+func (a *app) clean(ctx context.Context, dry bool) error {
+	var failed []error
+	total := 0
+	word := "removed"
+	if dry {
+		word = "would remove"
+	}
+	for _, s := range a.sweepers {
+		sweep := s.clean
+		if dry {
+			sweep = s.leftovers
+		}
+		things, err := sweep(ctx)
+		for _, thing := range things {
+			fmt.Fprintf(a.out, "%s %s\n", word, thing)
+		}
+		total += len(things)
+		if errors.Is(err, errNotThere) {
+			fmt.Fprintf(a.err, "%s: not looked at: %v\n", s.name, err)
+		} else if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
+		}
+	}
+	if total == 0 && len(failed) == 0 {
+		fmt.Fprintln(a.out, "nothing to remove")
+	}
+	return orInterrupted(ctx, environment(errors.Join(failed...)))
+}
+
+// errNotThere is wrapped by a sweeper's error when what it would look at isn't
+// there, such as a Docker that doesn't run.
+var errNotThere = errors.New("not there")

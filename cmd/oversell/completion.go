@@ -1,0 +1,81 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/result"
+)
+
+type completer = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)
+
+// complete makes a flag complete from a fixed list.
+func complete(cmd *cobra.Command, flag string, words []string) {
+	completeWith(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func completeWith(cmd *cobra.Command, flag string, with completer) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, with); err != nil {
+		panic(err) // no such flag, or registered twice: a mistake in this package
+	}
+}
+
+// completeRun makes the run command complete names everywhere it takes one.
+func completeRun(cmd *cobra.Command, a *app) {
+	scenarios := append(a.scenarioNames(), everyScenario)
+	cmd.ValidArgsFunction = cobra.FixedCompletions(scenarios, cobra.ShellCompDirectiveNoFileComp)
+	completeWith(cmd, "scenario", listOf(scenarios))
+	completeWith(cmd, "lock", listOf(a.lockNames()))
+	complete(cmd, "backend", a.backendNames())
+	complete(cmd, "redis", cluster.Versions())
+	complete(cmd, "color", colorModes)
+	completeWith(cmd, "output", a.completeOutput)
+	completeWith(cmd, "expect", a.completeExpect)
+	completeWith(cmd, "dir", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	})
+	for _, number := range []string{"stock", "instances", "buyers", "ttl", "seed", "trials"} {
+		completeWith(cmd, number, cobra.NoFileCompletions)
+	}
+}
+
+// listOf completes the last word of a comma-separated list; words that are
+// there already aren't offered again.
+func listOf(words []string) completer {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		var offers []string
+		for _, w := range words {
+			if !strings.Contains(","+before, ","+w+",") {
+				offers = append(offers, before+w)
+			}
+		}
+		return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// completeOutput completes FORMAT; after the equals sign the shell completes files.
+func (a *app) completeOutput(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if strings.Contains(typed, "=") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return a.formatNames(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeExpect completes LOCK= and then the verdict.
+func (a *app) completeExpect(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	name, _, ok := strings.Cut(typed, "=")
+	var offers []string
+	if !ok {
+		for _, n := range a.lockNames() {
+			offers = append(offers, n+"=")
+		}
+		return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	for _, word := range result.Expectations() {
+		offers = append(offers, name+"="+word)
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp
+}

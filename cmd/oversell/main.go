@@ -1,0 +1,22 @@
+// Command oversell answers one question about a lock that guards stock: can it
+// sell more than there is?
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() {
+	os.Exit(realMain())
+}
+
+// realMain is main for the tests, which run it as a program of its own.
+func realMain() int {
+	a := newApp(os.Stdin, os.Stdout, os.Stderr)
+	ctx, stop := interruptible(context.Background(), a.notes.say)
+	defer stop()
+	root := newRootCmd(a)
+	root.SetArgs(os.Args[1:])
+	return conclude(a.err, root.ExecuteContext(ctx))
+}

@@ -1,0 +1,17 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	// The engine starts instances by re-executing this program, which is the
+	// test binary while tests run. Never run the tests in an instance.
+	if len(os.Args) > 1 && os.Args[1] == instanceCommand {
+		os.Exit(realMain())
+	}
+	testscript.Main(m, map[string]func(){"oversell": func() { os.Exit(realMain()) }})
+}

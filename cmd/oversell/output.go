@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/oversell/oversell/internal/hint"
+	"github.com/oversell/oversell/reports"
+	"github.com/oversell/oversell/result"
+)
+
+// output is one report to write.
+type output struct {
+	format reports.Format
+	path   string // "" for stdout
+}
+
+// parseOutputs reads the values of --output. Only one format can have stdout.
+func (a *app) parseOutputs(given []string) ([]output, error) {
+	if len(given) == 0 {
+		given = a.formatNames()[:1]
+	}
+	var outs []output
+	taken := map[string]string{}
+	for _, text := range given {
+		name, path, named := strings.Cut(text, "=")
+		o := output{path: path}
+		found := false
+		for _, f := range a.formats {
+			if f.Name == name {
+				o.format, found = f, true
+			}
+		}
+		switch {
+		case !found:
+			return nil, unknown("output format", name, a.formatNames())
+		case named && path == "":
+			return nil, hint.Wrap(usagef("--output %q names no file", text), "for example --output %s=oversell.%s", name, o.format.Ext)
+		case path == "-":
+			o.path = ""
+		case path != "":
+			o.path = filepath.Clean(path)
+		}
+		if other, twice := taken[o.path]; twice {
+			where := "the file " + o.path
+			if o.path == "" {
+				where = "stdout"
+			}
+			return nil, hint.Wrap(usagef("two outputs go to %s: %s and %s", where, other, name),
+				"give one of them another file, for example --output %s=oversell.%s", name, o.format.Ext)
+		}
+		taken[o.path] = name
+		outs = append(outs, o)
+	}
+	return outs, nil
+}
+
+// checkPlaces finds out, before anything is started, whether the results can
+// be saved.
+func checkPlaces(dir string, outs []output) error {
+	if err := canWriteIn(dir); err != nil {
+		return environment(hint.Wrap(fmt.Errorf("--dir %s: %w", dir, err), "choose a folder that can be written, for example --dir /tmp/runs"))
+	}
+	for _, o := range outs {
+		if o.path == "" {
+			continue
+		}
+		if info, err := os.Stat(o.path); err == nil && info.IsDir() {
+			return hint.Wrap(usagef("--output %s=%s: that is a folder", o.format.Name, o.path), "name a file in it")
+		}
+		if err := canWriteIn(filepath.Dir(o.path)); err != nil {
+			return environment(hint.Wrap(fmt.Errorf("--output %s=%s: %w", o.format.Name, o.path, err), "choose a folder that can be written"))
+		}
+	}
+	return nil
+}
+
+// canWriteIn tries to write where dir is, or would be made. It leaves nothing behind.
+func canWriteIn(dir string) error {
+	for {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is not a folder", dir)
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		dir = filepath.Dir(dir)
+	}
+	f, err := os.CreateTemp(dir, ".oversell-*")
+	if err != nil {
+		return err
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
+// writeReports writes every report. A report that can't be written doesn't
+// keep the others from being written.
+func (a *app) writeReports(outs []output, runs []result.Run, color bool) error {
+	var errs []error
+	for _, o := range outs {
+		var err error
+		if o.path == "" {
+			opts := reports.Options{Color: color}
+			if a.outTTY {
+				opts.Width = a.width
+			}
+			err = o.format.Write(a.out, runs, opts)
+		} else {
+			err = writeFile(o.path, func(w io.Writer) error { return o.format.Write(w, runs, reports.Options{}) })
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("write the %s report: %w", o.format.Name, err))
+		}
+	}
+	return environment(errors.Join(errs...))
+}
+
+// writeFile replaces the file at path in one step: whoever reads it sees the
+// old contents or the new, never half of them. Devices and pipes are written to.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".oversell-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	"github.com/oversell/oversell/checks"
+	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/docker"
+	"github.com/oversell/oversell/cluster/embedded"
+	"github.com/oversell/oversell/cluster/process"
+	"github.com/oversell/oversell/faults"
+	"github.com/oversell/oversell/instance"
+	"github.com/oversell/oversell/internal/doctor"
+	"github.com/oversell/oversell/internal/engine"
+	"github.com/oversell/oversell/inventory"
+	"github.com/oversell/oversell/inventory/redisstore"
+	"github.com/oversell/oversell/locks/naive"
+	"github.com/oversell/oversell/locks/safe"
+	"github.com/oversell/oversell/reports"
+	"github.com/oversell/oversell/scenarios"
+)
+
+// join joins the lists: this is the one place that knows all of them.
+func (a *app) join() {
+	containers, processes := docker.New(), process.New()
+
+	a.scenarios = scenarios.All()
+	a.kinds = slices.Concat(naive.All(), safe.All())
+	a.faults = faults.All()
+	a.checks = checks.All()
+	a.formats = reports.All()
+	a.backends = []cluster.Backend{containers, processes, embedded.New()}
+	a.sweepers = []sweeper{
+		{name: containers.Name(), leftovers: containers.Leftovers, clean: containers.Clean},
+		{name: processes.Name(), leftovers: processes.Leftovers, clean: processes.Clean},
+	}
+	a.details = []doctor.Check{
+		doctor.Binary("redis-server", "install redis-server for the process backend"),
+		doctor.Binary("redis-sentinel", "install redis-sentinel, or let redis-server --sentinel do its work"),
+	}
+	a.open = openInventory
+	a.newEngine = func(c engine.Config) player { return engine.New(c) }
+	a.worker = workerCommand()
+}
+
+// openInventory opens the store of record for an instance or for the engine.
+func openInventory(_ context.Context, addr string, dial instance.Dialer, buyers int) (inventory.Store, error) {
+	return redisstore.New(instance.InventoryClient(addr, dial, buyers)), nil
+}
+
+// workerCommand re-executes this program. On Linux that works even when its
+// file has been replaced meanwhile.
+func workerCommand() []string {
+	const self = "/proc/self/exe"
+	if _, err := os.Stat(self); err == nil {
+		return []string{self, instanceCommand}
+	}
+	path, err := os.Executable()
+	if err != nil {
+		path = os.Args[0]
+	}
+	return []string{path, instanceCommand}
+}

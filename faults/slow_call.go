@@ -1,0 +1,56 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/oversell/oversell/result"
+)
+
+// SlowCall lets the business call last a multiple of the lock's TTL. It stands
+// at Called.
+type SlowCall struct {
+	TTLs float64 // how long the call lasts, in TTLs
+}
+
+// Name implements Fault.
+func (SlowCall) Name() string { return "slow-call" }
+
+// Summary implements Fault.
+func (SlowCall) Summary() string { return "the business call outlives the lock's TTL" }
+
+// Available implements Fault: every backend can play it.
+func (SlowCall) Available(Target) error { return nil }
+
+// Inject returns when the call does.
+func (f SlowCall) Inject(ctx context.Context, t Target) (result.Evidence, Heal, error) {
+	started := t.History.Now()
+	wait := time.NewTimer(time.Duration(f.TTLs * float64(t.Plan.TTL)))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-ctx.Done():
+		return result.Evidence{}, nil, ctx.Err()
+	}
+	took := t.History.Now() - started
+	return proof(f, t, "the call of purchase %s took %s, %.1f times the TTL of %s",
+		t.Moment.Purchase, rounded(took), took.Seconds()/t.Plan.TTL.Seconds(), t.Plan.TTL), nil, nil
+}
+
+// proof is a fault's evidence as of now.
+func proof(f Fault, t Target, format string, args ...any) result.Evidence {
+	return result.Evidence{
+		Fault: f.Name(),
+		Proof: fmt.Sprintf(format, args...),
+		AtMS:  t.History.Now().Milliseconds(),
+	}
+}
+
+// rounded cuts a duration to what a person reads.
+func rounded(d time.Duration) time.Duration {
+	if d >= 10*time.Second {
+		return d.Round(10 * time.Millisecond)
+	}
+	return d.Round(time.Millisecond)
+}

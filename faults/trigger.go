@@ -1,0 +1,90 @@
+package faults
+
+import (
+	"fmt"
+	"time"
+)
+
+// Point is a place in a purchase at which a trigger can stand.
+type Point string
+
+// The points, in the order in which a purchase reaches them. "Acquire",
+// "renew" and "release" are roles that the wire tells from the command, so a
+// point means the same for every lock kind and for programs in any language.
+const (
+	// Acquired: the reply that grants the key has left the server and hasn't
+	// reached the instance.
+	Acquired Point = "acquired"
+	// Called: the purchase has its fencing token, has read the stock, and its
+	// business call begins.
+	Called Point = "called"
+	// Overtaking: as Called, while another purchase is still inside a call that
+	// a fault has slowed down; reached once per slowed call.
+	Overtaking Point = "overtaking"
+	// Renewing: a renewal has been sent and hasn't reached the server.
+	Renewing Point = "renewing"
+	// Releasing: a release has been sent and hasn't reached the server.
+	Releasing Point = "releasing"
+)
+
+// Trigger says when a step is played.
+type Trigger struct {
+	At    time.Duration // at a time since the load began, when Point is ""
+	Point Point
+	Nth   int // the n-th time that the point is reached; 0 means 1
+	Every int // and every so many times after; 0 means once. With Nth 0: at Every, 2 x Every, ...
+	// After is the number of an earlier step (1, 2, ...): only moments after it
+	// was injected count. 0 for none.
+	After int
+}
+
+// Due reports whether the n-th time (1, 2, ...) that the trigger's point is
+// reached is one at which its step is played.
+func (w Trigger) Due(n int) bool {
+	switch {
+	case w.Every == 0:
+		return n == max(w.Nth, 1)
+	case w.Nth == 0:
+		return n%w.Every == 0
+	default:
+		return n >= w.Nth && (n-w.Nth)%w.Every == 0
+	}
+}
+
+// String says it in words: "called, every 20th time".
+func (w Trigger) String() string {
+	if w.Point == "" {
+		return fmt.Sprintf("%s after the load began", w.At)
+	}
+	s := string(w.Point)
+	switch {
+	case w.Every == 1:
+		s += ", every time"
+	case w.Every > 1:
+		s += fmt.Sprintf(", every %s time", ordinal(w.Every))
+		if w.Nth > 0 {
+			s += fmt.Sprintf(" from the %s on", ordinal(w.Nth))
+		}
+	default:
+		s += fmt.Sprintf(", the %s time", ordinal(max(w.Nth, 1)))
+	}
+	if w.After > 0 {
+		s += fmt.Sprintf(" after step %d", w.After)
+	}
+	return s
+}
+
+func ordinal(n int) string {
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprintf("%d%s", n, suffix)
+}

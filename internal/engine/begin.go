@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/faults"
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/instance"
+	"github.com/oversell/oversell/inventory"
+	"github.com/oversell/oversell/wire"
+)
+
+// inventoryName is the inventory's server in histories and on the wire.
+const inventoryName = "inventory"
+
+// begin starts the servers, the wire and the instances, and returns when all
+// buyers wait for the load to start.
+func (r *run) begin(ctx context.Context) error {
+	if err := r.startServers(ctx); err != nil {
+		return err
+	}
+	if err := r.store.Reset(ctx, r.plan.SKU, r.plan.Stock); err != nil {
+		return fmt.Errorf("fill the inventory: %w", err)
+	}
+	r.health(ctx, "before")
+	var stage *stage
+	w := wire.New(r.rec.Now, r.onWire, func(ctx context.Context, p wire.Point, x *wire.Exchange) wire.Action {
+		return stage.onWire(ctx, p, x)
+	})
+	stage = newStage(ctx, r.job.Scenario.Steps, faults.Target{
+		Plan: r.plan, Cluster: r.lock, Real: r.e.cfg.Backend.Real(), Wire: w, History: r.rec,
+	}, r.hosts.find, r.e.cfg.Disable)
+	r.wire, r.stage = w, stage
+	if err := stage.available(); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return r.startInstances(ctx)
+}
+
+// startServers starts the lock's servers, and the inventory's unless an
+// earlier run did.
+func (r *run) startServers(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		r.lock, err = r.e.cfg.Backend.Start(gctx, cluster.Spec{
+			Run: r.e.cfg.Run, Name: "lock-" + filepath.Base(r.dir), Shape: r.job.Scenario.Shape,
+			Version: r.e.cfg.Redis, LogDir: filepath.Join(r.dir, "servers"),
+		})
+		if err != nil {
+			return fmt.Errorf("start the lock's servers: %w", err)
+		}
+		return nil
+	})
+	g.Go(func() (err error) {
+		r.store, err = r.e.openInventory(gctx)
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	r.info = newSampler(r.rec, r.lock)
+	r.plan.Server, r.plan.Simulated = r.lock.Server, r.lock.Simulated
+	return history.WritePlan(r.dir, r.plan)
+}
+
+// openInventory starts the inventory's server once for all runs.
+func (e *Engine) openInventory(ctx context.Context) (inventory.Store, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.store != nil {
+		return e.store, nil
+	}
+	c, err := e.cfg.Backend.Start(ctx, cluster.Spec{
+		Run: e.cfg.Run, Name: inventoryName, Shape: cluster.Single, Version: e.cfg.Redis,
+	})
+	if err != nil {
+		_ = c.Close(context.WithoutCancel(ctx))
+		return nil, fmt.Errorf("start the inventory's server: %w", err)
+	}
+	e.inventory = c
+	node := c.Nodes[0]
+	dial := func(ctx context.Context, _, _ string) (conn, error) { return node.Dial(ctx) }
+	if e.store, err = e.cfg.World.Open(ctx, node.Announced(), dial, 4); err != nil {
+		return nil, fmt.Errorf("open the inventory: %w", err)
+	}
+	return e.store, nil
+}
+
+// startInstances starts every instance and waits until all are ready.
+func (r *run) startInstances(ctx context.Context) error {
+	for i, w := range wants(r.job.Scenario.Load) {
+		s, dial, err := r.connect(i+1, w)
+		if err != nil {
+			return err
+		}
+		h, err := r.spawn(s, dial)
+		if err != nil {
+			return err
+		}
+		r.hosts.add(h)
+		r.exits.Go(func() { r.noteExit(h) })
+	}
+	for _, h := range r.hosts.all() {
+		if err := h.Ready(ctx); err != nil {
+			return fmt.Errorf("start the instances: %w", err)
+		}
+	}
+	return nil
+}
+
+// spawn starts one instance as a process, or as goroutines where the servers
+// live in this process too.
+func (r *run) spawn(s instance.Start, dial instance.Dialer) (*instance.Host, error) {
+	desk := instance.Desk{
+		Event: func(e history.Event) { r.rec.Record(e) },
+		Call:  r.stage.onCall,
+	}
+	if !r.e.cfg.Backend.Real() {
+		h := instance.StartLocal(s, r.e.cfg.World, dial, desk)
+		r.rec.Record(history.Event{Kind: history.InstanceStarted, Instance: s.Instance, Text: "goroutines of this process"})
+		return h, nil
+	}
+	h, err := instance.StartProcess(s, r.e.cfg.Worker, desk)
+	if err != nil {
+		return nil, err
+	}
+	r.rec.Record(history.Event{Kind: history.InstanceStarted, Instance: s.Instance, Text: fmt.Sprintf("pid %d", h.PID())})
+	return h, nil
+}
+
+// connect puts a wire between instance id and each server.
+func (r *run) connect(id int, wants []int) (instance.Start, instance.Dialer, error) {
+	s := instance.Start{
+		Instance: id, Epoch: r.start, Lock: r.plan.Lock, Key: r.plan.Key, SKU: r.plan.SKU,
+		TTL: r.plan.TTL, RetryEvery: r.plan.RetryEvery, StallOver: r.stallOver(),
+		Seed: r.plan.Seed, Wants: wants, Fence: r.plan.Fenced, ClientRetries: r.plan.ClientRetries,
+		Shape: r.lock.Shape,
+	}
+	ups := map[string]func(context.Context) (conn, error){}
+	add := func(name string, n cluster.Node) (instance.Server, error) {
+		srv := instance.Server{Name: name, Role: n.Role(), Announced: n.Announced()}
+		if !r.e.cfg.Backend.Real() {
+			ups[srv.Announced] = func(ctx context.Context) (conn, error) { return r.wire.Dial(ctx, id, name, n.Dial) }
+			return srv, nil
+		}
+		var err error
+		srv.Dial, err = r.wire.Listen(id, name, n.Dial)
+		return srv, err
+	}
+	var err error
+	if s.Inventory, err = add(inventoryName, r.e.inventory.Nodes[0]); err != nil {
+		return s, nil, fmt.Errorf("put a wire between instance %d and the inventory: %w", id, err)
+	}
+	for _, n := range r.lock.Nodes {
+		srv, err := add(n.Name(), n)
+		if err != nil {
+			return s, nil, fmt.Errorf("put a wire between instance %d and %s: %w", id, n.Name(), err)
+		}
+		s.Servers = append(s.Servers, srv)
+	}
+	return s, func(ctx context.Context, _, addr string) (conn, error) {
+		up, ok := ups[addr]
+		if !ok {
+			return nil, fmt.Errorf("dial %s: no server of this run is announced there", addr)
+		}
+		return up(ctx)
+	}, nil
+}
+
+// noteExit records how an instance ended.
+func (r *run) noteExit(h *instance.Host) {
+	<-h.Ended()
+	e := history.Event{Kind: history.InstanceExited, Instance: h.ID(), Text: h.How()}
+	if !r.stopping.Load() && !r.stage.wasKilled(h.ID()) {
+		e.Err = "it ended by itself: " + h.How()
+	}
+	r.rec.Record(e)
+}

@@ -1,0 +1,161 @@
+// Package engine is the run loop: start, inject, heal, drain, save, judge.
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/oversell/oversell/checks"
+	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/faults"
+	"github.com/oversell/oversell/instance"
+	"github.com/oversell/oversell/inventory"
+	"github.com/oversell/oversell/locks"
+	"github.com/oversell/oversell/result"
+	"github.com/oversell/oversell/scenarios"
+)
+
+// Config is what all runs of one invocation share.
+type Config struct {
+	Run            string // id of the invocation, see NewRunID
+	Backend        cluster.Backend
+	Redis          string         // server version, see cluster.Versions; "" for whatever the backend has
+	World          instance.World // lock kinds, and how to open the inventory
+	Checks         []checks.Check
+	Worker         []string                // command line of an instance process, e.g. /path/to/oversell instance
+	Dir            string                  // under which each run gets a directory
+	AllowSimulated bool                    // a simulated backend's results may satisfy a gate
+	Progress       func(Progress)          // called often, by one goroutine at a time; must not block. May be nil
+	Disable        func(fault string) bool // test hook: faults that are left out. May be nil
+	Version        string                  // of oversell, for plan.json
+}
+
+// Job is one scenario under one lock kind, some number of times.
+type Job struct {
+	Scenario scenarios.Scenario // its Load as it is to be played, overrides applied
+	Kind     locks.Kind
+	Expect   result.Expectation // "": what the kind claims
+	Trials   int                // at least 1
+	Seed     int64              // of the first trial; each further one adds 1
+	Command  string             // repeats this job
+}
+
+func (j Job) expected() result.Expectation {
+	if j.Expect != "" {
+		return j.Expect
+	}
+	return j.Kind.Expected(j.Scenario.Hazard)
+}
+
+// ErrUnavailable is wrapped when a job can't be played on the backend at all
+// ("kill needs real processes").
+var ErrUnavailable = errors.New("not available here")
+
+// Engine plays jobs one after the other.
+type Engine struct {
+	cfg Config
+
+	mu        sync.Mutex
+	inventory *cluster.Cluster // shared by all runs, each with an article of its own
+	store     inventory.Store
+}
+
+// New makes an engine. Close it when done.
+func New(cfg Config) *Engine { return &Engine{cfg: cfg} }
+
+// NewRunID returns an id that no other invocation has.
+func NewRunID() string {
+	b := make([]byte, 4)
+	_, _ = rand.Read(b) // never fails
+	return time.Now().UTC().Format("0102t150405") + "-" + hex.EncodeToString(b)
+}
+
+// Available returns nil when the job can be played on the engine's backend,
+// else an error that wraps ErrUnavailable and says why not. It starts nothing.
+func (e *Engine) Available(j Job) error {
+	if err := e.cfg.Backend.Supports(j.Scenario.Shape); err != nil {
+		return fmt.Errorf("scenario %s: %w: %w", j.Scenario.Name, ErrUnavailable, err)
+	}
+	if !hasShape(j.Kind, j.Scenario.Shape) {
+		return fmt.Errorf("scenario %s: %w: the lock %s doesn't run on the shape %s",
+			j.Scenario.Name, ErrUnavailable, j.Kind.Name, j.Scenario.Shape)
+	}
+	for _, s := range j.Scenario.Steps {
+		if needsProcess(s.Do) && !e.cfg.Backend.Real() {
+			err := s.Do.Available(faults.Target{Real: false})
+			return fmt.Errorf("scenario %s: %w: %w", j.Scenario.Name, ErrUnavailable, err)
+		}
+	}
+	return nil
+}
+
+// needsProcess reports whether a fault is out of reach for goroutines,
+// whatever servers there are.
+func needsProcess(f faults.Fault) bool {
+	_, ok := f.(faults.KillInstance)
+	return ok
+}
+
+func hasShape(k locks.Kind, s cluster.Shape) bool {
+	for _, t := range k.Topologies {
+		if t == s {
+			return true
+		}
+	}
+	return false
+}
+
+// Run plays a job and returns its outcome: that of the trial that decided the
+// gate. When ctx ends, what was recorded is kept, everything that was started
+// for the run is removed, and ctx's error is returned.
+func (e *Engine) Run(ctx context.Context, j Job) (result.Run, error) {
+	if err := e.Available(j); err != nil {
+		return result.Run{}, err
+	}
+	trials := make([]result.Run, 0, max(j.Trials, 1))
+	for i := range max(j.Trials, 1) {
+		r, err := e.trial(ctx, j, i+1)
+		if err != nil {
+			return result.Run{}, err
+		}
+		trials = append(trials, r)
+	}
+	return decide(trials), nil
+}
+
+// decide picks the first trial with the worst gate, and counts all of them.
+func decide(trials []result.Run) result.Run {
+	gates := make([]result.Gate, len(trials))
+	violations := 0
+	for i, t := range trials {
+		gates[i] = t.Gate
+		if t.Verdict.Violation() {
+			violations++
+		}
+	}
+	worst := result.WorstGate(gates...)
+	for _, t := range trials {
+		if t.Gate == worst {
+			t.Trials, t.Violations = len(trials), violations
+			return t
+		}
+	}
+	panic("engine: no trial has the worst gate of all trials")
+}
+
+// Close removes what the engine's runs shared.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.store != nil {
+		_ = e.store.Close()
+	}
+	err := e.inventory.Close(ctx)
+	e.store, e.inventory = nil, nil
+	return err
+}

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"path/filepath"
+
+	"github.com/oversell/oversell/checks"
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/result"
+)
+
+// judge turns the run's history into its result, and saves that too.
+func (r *run) judge() (result.Run, error) {
+	h := history.History{Plan: r.plan, Events: r.rec.Events()}
+	out := Judge(h, r.e.cfg.Checks)
+	out.Dir = filepath.ToSlash(r.dir)
+	if out.Simulated && !r.e.cfg.AllowSimulated {
+		out.Gate = result.GateUnresolved
+	}
+	return out, saveResult(out)
+}
+
+// Judge is a history's result under checks: the same, whenever it is judged.
+func Judge(h history.History, list []checks.Check) result.Run {
+	p := h.Plan
+	out := result.Run{
+		Scenario: p.Scenario, Hazard: result.Hazard(p.Hazard), Lock: p.Lock, Alias: p.Alias,
+		Backend: p.Backend, Server: p.Server, Simulated: p.Simulated,
+		Expected: result.Expectation(p.Expected), Seed: p.Seed, Command: p.Command, Trials: 1,
+		Stock: result.Stock{Initial: p.Stock, Left: checks.Left(h)},
+		Sold:  checks.Sold(h), LostUpdates: checks.LostUpdates(h),
+		DoubleHolds: checks.DoubleHolds(h), FenceRefused: checks.FenceRefused(h),
+		Story: checks.Explain(h), Evidence: []result.Evidence{}, Findings: []result.Finding{},
+	}
+	out.Oversold = max(0, out.Sold-p.Stock)
+	for _, c := range list {
+		out.Findings = append(out.Findings, c.Judge(h)...)
+	}
+	for _, e := range h.Events {
+		switch e.Kind {
+		case history.FaultInjected:
+			out.Evidence = append(out.Evidence, result.Evidence{Fault: e.Fault, Proof: e.Text, AtMS: e.At.Milliseconds()})
+		case history.ServerInfo:
+			out.ServerInfo = e.Info
+		}
+		out.DurationMS = max(out.DurationMS, e.At.Milliseconds())
+	}
+	out.Verdict = result.VerdictOf(out.Findings)
+	if out.Verdict.Violation() {
+		out.Violations = 1
+	}
+	out.Gate = out.Expected.Judge(out.Verdict)
+	return out
+}

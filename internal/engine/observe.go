@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/redisnode"
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/result"
+	"github.com/oversell/oversell/wire"
+)
+
+type conn = net.Conn
+
+// onWire is a wire.Handler: it records what the servers granted. Refused
+// attempts to acquire are counted only; waiting buyers make thousands.
+func (r *run) onWire(_ context.Context, p wire.Point, x *wire.Exchange) wire.Action {
+	if p != wire.OnReply || x.Key != r.plan.Key || x.Role == wire.Other {
+		return wire.Pass
+	}
+	e := history.Event{
+		At: x.Answered, Instance: x.Instance, Server: x.Server, Command: x.Name, Role: string(x.Role),
+		Key: x.Key, Value: x.Value, Text: x.Reply.Text, Done: x.Reply.Granted(),
+	}
+	switch x.Role {
+	case wire.Acquire:
+		if !e.Done {
+			r.polls.Add(1)
+			return wire.Pass
+		}
+		e.Kind = history.WireAcquired
+	case wire.Expire:
+		e.Kind = history.WireExpire
+	case wire.Renew:
+		e.Kind = history.WireRenewed
+	case wire.Release:
+		e.Kind = history.WireReleased
+	}
+	r.rec.Record(e)
+	return wire.Pass
+}
+
+// askTimeout bounds one question to a server that may be gone.
+const askTimeout = 2 * time.Second
+
+// health asks every server whether it is there.
+func (r *run) health(ctx context.Context, phase string) {
+	nodes := append([]cluster.Node{r.e.inventory.Nodes[0]}, r.lock.Nodes...)
+	for i, n := range nodes {
+		name := n.Name()
+		if i == 0 {
+			name = inventoryName
+		}
+		e := history.Event{Kind: history.ServerHealth, Server: name, Phase: phase, Done: true, Text: "PONG"}
+		actx, cancel := context.WithTimeout(ctx, askTimeout)
+		if err := redisnode.Ping(actx, n); err != nil {
+			e.Done, e.Text = false, firstLine(err.Error())
+		}
+		cancel()
+		r.rec.Record(e)
+	}
+}
+
+// keyStates records what every master holds under the lock's key.
+func (r *run) keyStates(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	defer cancel()
+	for _, n := range masters(ctx, r.lock) {
+		value, ttl, err := redisnode.KeyState(ctx, n, r.plan.Key)
+		e := history.Event{Kind: history.KeyState, Server: n.Name(), Key: r.plan.Key, Value: value, TTL: ttl}
+		if err != nil {
+			e.Err = firstLine(err.Error())
+		}
+		r.rec.Record(e)
+	}
+}
+
+// masters are the servers that hold locks now.
+func masters(ctx context.Context, c *cluster.Cluster) []cluster.Node {
+	if c.Shape != cluster.Sentinel {
+		return c.Nodes
+	}
+	n, err := redisnode.CurrentMaster(ctx, c)
+	if err != nil {
+		return nil
+	}
+	return []cluster.Node{n}
+}
+
+// count reads the inventory after the load: the truth that is judged. It is
+// done also when ctx has ended, so that an interrupted run can be judged.
+func (r *run) count(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*askTimeout)
+	defer cancel()
+	r.rec.Record(history.Event{Kind: history.WirePolls, Count: int(r.polls.Load())})
+	r.health(ctx, "after")
+	r.info.record()
+	units, err := r.store.Units(ctx, r.plan.SKU)
+	if err != nil {
+		return // without a count the run is inconclusive
+	}
+	orders, err := r.store.Orders(ctx, r.plan.SKU)
+	if err != nil {
+		return
+	}
+	for _, o := range orders {
+		r.rec.Record(history.Event{
+			Kind: history.OrderFound, Purchase: o.ID, Token: o.Token, Instance: o.Instance, Buyer: o.Buyer,
+		})
+	}
+	r.rec.Record(history.Event{Kind: history.StockCounted, Units: units, Count: len(orders)})
+}
+
+// sampler keeps what the dashboards of the incident showed of the lock's server.
+type sampler struct {
+	rec *history.Recorder
+	c   *cluster.Cluster
+
+	mu          sync.Mutex
+	first, last map[string]float64
+	begun, over time.Duration
+	most        map[string]float64
+}
+
+func newSampler(rec *history.Recorder, c *cluster.Cluster) *sampler {
+	return &sampler{rec: rec, c: c, most: map[string]float64{}}
+}
+
+// sampleEvery is how often the server is asked for its own metrics.
+const sampleEvery = 250 * time.Millisecond
+
+// watch samples until the returned function is called.
+func (s *sampler) watch(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(sampleEvery)
+		defer tick.Stop()
+		for {
+			s.sample(ctx)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		last, done := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+		s.sample(last)
+		done()
+		cancel()
+		wg.Wait()
+	}
+}
+
+// sample asks the node that was the master when the run began, as a dashboard
+// would; when it is gone the values stay as they were.
+func (s *sampler) sample(ctx context.Context) {
+	info, err := redisnode.ServerInfo(ctx, s.c.Nodes[0])
+	if err != nil {
+		return
+	}
+	values := map[string]float64{}
+	for k, v := range info {
+		if f, ok := number(v); ok {
+			values[k] = f
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last, s.over = values, s.rec.Now()
+	if s.first == nil {
+		s.first, s.begun = values, s.over
+	}
+	for k, v := range values {
+		s.most[k] = max(s.most[k], v)
+	}
+}
+
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	case float64:
+		return n, true
+	}
+	return 0, false
+}
+
+// summary is the server's side of the run, in the names of result.Info*.
+func (s *sampler) summary() map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]any{}
+	seconds := (s.over - s.begun).Seconds()
+	if seconds <= 0 {
+		return out
+	}
+	grew := func(name string) (float64, bool) {
+		v, ok := s.last[name]
+		return v - s.first[name], ok && v >= s.first[name]
+	}
+	if cpu, ok := grew("used_cpu"); ok {
+		out[result.InfoCPU] = round1(100 * cpu / seconds)
+	}
+	if n, ok := grew("total_commands_processed"); ok {
+		out[result.InfoCommands] = round1(n / seconds)
+	}
+	if n, ok := grew("slowlog_len"); ok {
+		out[result.InfoSlowLog] = n
+	}
+	if n, ok := s.most["used_memory"]; ok {
+		out[result.InfoMemory] = n
+	}
+	if n, ok := s.most["connected_clients"]; ok {
+		out[result.InfoConnections] = n
+	}
+	return out
+}
+
+func round1(f float64) float64 { return float64(int64(f*10+0.5)) / 10 }
+
+// record puts the summary into the history.
+func (s *sampler) record() {
+	s.rec.Record(history.Event{Kind: history.ServerInfo, Server: s.c.Nodes[0].Name(), Info: s.summary()})
+}

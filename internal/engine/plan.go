@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/oversell/oversell/faults"
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/scenarios"
+)
+
+// minSold is how many orders a run needs to prove anything.
+const minSold = 5
+
+// newPlan writes down what a trial is going to do.
+func (e *Engine) newPlan(j Job, trial int) history.Plan {
+	s, l := j.Scenario, j.Scenario.Load
+	seed := j.Seed + int64(trial-1)
+	return history.Plan{
+		Schema: history.PlanSchema, Scenario: s.Name, Hazard: string(s.Hazard),
+		Lock: j.Kind.Name, Alias: j.Kind.Alias, Backend: e.cfg.Backend.Name(), Shape: string(s.Shape),
+		Redis: e.cfg.Redis, Fenced: j.Kind.Fenced, Renews: j.Kind.Renews,
+		Stock: l.Stock, Instances: l.Instances, Buyers: l.Buyers, Requests: l.Wanted(),
+		TTL: l.TTL, Call: l.Call, RetryEvery: l.RetryEvery, StallAfter: l.StallAfter,
+		MinSold: min(minSold, l.Stock),
+		Key:     "oversell:lock:" + s.Name, SKU: fmt.Sprintf("%s-%s-%d-%d", s.Name, j.Kind.Name, seed, trial),
+		Seed: seed, Trial: trial, Steps: planSteps(s.Steps), Started: time.Now().UTC(),
+		Expected: string(j.expected()), Command: j.Command, Version: e.cfg.Version,
+	}
+}
+
+func planSteps(steps []faults.Step) []history.Step {
+	out := make([]history.Step, len(steps))
+	for i, s := range steps {
+		out[i] = history.Step{Fault: s.Do.Name(), When: s.When.String(), Optional: s.Optional}
+	}
+	return out
+}
+
+// wants deals the wanted units to the buyers, and the buyers to the instances
+// like cards, so that no instance has two more than another.
+func wants(l scenarios.Load) [][]int {
+	out := make([][]int, l.Instances)
+	total := l.Wanted()
+	for b := range l.Buyers {
+		n := total / l.Buyers
+		if b < total%l.Buyers {
+			n++
+		}
+		if n > 0 {
+			out[b%l.Instances] = append(out[b%l.Instances], n)
+		}
+	}
+	return out
+}
+
+// firstLine cuts an error's text to what fits in a sentence.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

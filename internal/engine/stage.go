@@ -1,0 +1,307 @@
+package engine
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/oversell/oversell/faults"
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/instance"
+	"github.com/oversell/oversell/wire"
+)
+
+// stage plays the scenario's steps: it hears of every moment on the wire and
+// of every business call, and injects what is due while that moment stands still.
+type stage struct {
+	run     context.Context // of the whole run: healing outlives the moment that asked for it
+	steps   []faults.Step
+	target  faults.Target // without instance and moment
+	rec     *history.Recorder
+	hosts   func(id int) *instance.Host
+	disable func(fault string) bool
+
+	mu       sync.Mutex
+	counts   []int  // per step: how often its point was reached
+	injected []bool // per step: at least once
+	calls    map[string]*call
+	heals    []heal
+	killed   map[int]bool // instances that a fault has killed
+	active   int          // injections going on
+	quiet    time.Duration
+	rng      *rand.Rand
+
+	healing sync.WaitGroup
+}
+
+// call is a business call that hasn't returned.
+type call struct {
+	slowed    bool // by a fault
+	overtaken bool // someone else's call began meanwhile
+}
+
+type heal struct {
+	step int
+	name string
+	do   faults.Heal
+}
+
+func newStage(run context.Context, steps []faults.Step, t faults.Target, hosts func(int) *instance.Host, disable func(string) bool) *stage {
+	return &stage{
+		run: run, steps: steps, target: t, rec: t.History, hosts: hosts, disable: disable,
+		counts: make([]int, len(steps)), injected: make([]bool, len(steps)),
+		calls: map[string]*call{}, killed: map[int]bool{},
+		rng: rand.New(rand.NewPCG(uint64(t.Plan.Seed), 0x0ca11)),
+	}
+}
+
+// available returns why the steps can't be played, if so.
+func (s *stage) available() error {
+	for _, st := range s.steps {
+		if err := st.Do.Available(s.target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onWire is a wire.Handler: it tells points from commands on the lock's key.
+func (s *stage) onWire(ctx context.Context, p wire.Point, x *wire.Exchange) wire.Action {
+	if x.Key != s.target.Plan.Key {
+		return wire.Pass
+	}
+	point := faults.Point("")
+	switch {
+	case p == wire.OnReply && x.Role == wire.Acquire && x.Reply.Granted():
+		point = faults.Acquired
+	case p == wire.OnCommand && x.Role == wire.Renew:
+		point = faults.Renewing
+	case p == wire.OnCommand && x.Role == wire.Release:
+		point = faults.Releasing
+	default:
+		return wire.Pass
+	}
+	s.reach(ctx, faults.Moment{Point: point, Instance: x.Instance, Exchange: x})
+	return wire.Pass
+}
+
+// onCall is one business call; it returns when the call does.
+func (s *stage) onCall(ctx context.Context, c instance.Call) {
+	overtaken := s.begin(c.Purchase)
+	defer s.end(c.Purchase)
+	m := faults.Moment{Point: faults.Called, Instance: c.Instance, Purchase: c.Purchase, Token: c.Token}
+	slowed := s.reach(ctx, m)
+	if overtaken != "" {
+		m.Point, m.Overtaken = faults.Overtaking, overtaken
+		slowed += s.reach(ctx, m)
+	}
+	if slowed > 0 {
+		return
+	}
+	t := time.NewTimer(s.ordinary())
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// ordinary draws the length of an ordinary call: half to one and a half times
+// the plan's.
+func (s *stage) ordinary() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.target.Plan.Call
+	return d/2 + time.Duration(s.rng.Int64N(int64(d)+1))
+}
+
+// begin notes a call and returns the slowed call that it is the first to overtake.
+func (s *stage) begin(purchase string) (overtaken string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p, c := range s.calls {
+		if c.slowed && !c.overtaken {
+			c.overtaken = true
+			overtaken = p
+			break
+		}
+	}
+	s.calls[purchase] = &call{}
+	return overtaken
+}
+
+func (s *stage) end(purchase string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, purchase)
+}
+
+// reach injects what is due at m, one step after the other, and returns how many.
+func (s *stage) reach(ctx context.Context, m faults.Moment) int {
+	due := s.due(&m)
+	for _, i := range due {
+		s.inject(ctx, i, m)
+	}
+	return len(due)
+}
+
+func (s *stage) due(m *faults.Moment) []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var due []int
+	for i, st := range s.steps {
+		w := st.When
+		if w.Point != m.Point || (w.After > 0 && !s.injected[w.After-1]) {
+			continue
+		}
+		s.counts[i]++
+		if w.Due(s.counts[i]) {
+			m.Count = s.counts[i]
+			due = append(due, i)
+		}
+	}
+	if c := s.calls[m.Purchase]; c != nil && len(due) > 0 && m.Point == faults.Called {
+		c.slowed = true
+	}
+	return due
+}
+
+// injectBound, and three TTLs, bound an injection.
+const injectBound = 30 * time.Second
+
+func (s *stage) inject(ctx context.Context, i int, m faults.Moment) {
+	st := s.steps[i]
+	name := st.Do.Name()
+	if s.disable != nil && s.disable(name) {
+		return
+	}
+	t := s.target
+	t.Moment = m
+	if h := s.hosts(m.Instance); h != nil {
+		t.Instance = victim{h, s}
+	}
+	s.busy(+1)
+	bound, cancel := context.WithTimeout(ctx, injectBound+3*t.Plan.TTL)
+	ev, undo, err := st.Do.Inject(bound, t)
+	cancel()
+	s.busy(-1)
+	e := history.Event{Fault: name, Step: i + 1, Instance: m.Instance, Purchase: m.Purchase}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return // the run is over, or the instance is gone: nothing was shown either way
+	case err != nil:
+		e.Kind, e.Err = history.FaultFailed, err.Error()
+		s.rec.Record(e)
+	default:
+		e.Kind, e.Text = history.FaultInjected, ev.Proof
+		s.rec.Record(e)
+		s.mu.Lock()
+		s.injected[i] = true
+		s.mu.Unlock()
+	}
+	s.later(i, name, undo)
+}
+
+func (s *stage) busy(by int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.active += by
+	s.quiet = s.rec.Now()
+}
+
+// later plans the healing of step i: after its For, or at the end of the load.
+func (s *stage) later(i int, name string, undo faults.Heal) {
+	if undo == nil {
+		return
+	}
+	h := heal{step: i + 1, name: name, do: undo}
+	after := s.steps[i].For
+	if after == 0 {
+		s.mu.Lock()
+		s.heals = append(s.heals, h)
+		s.mu.Unlock()
+		return
+	}
+	s.healing.Go(func() {
+		t := time.NewTimer(after)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			s.heal(s.run, h)
+		case <-s.run.Done():
+		}
+	})
+}
+
+// healBound bounds the healing of one fault. A sentinel older than 7.0 takes
+// some ten seconds to demote a master that came back.
+const healBound = 30 * time.Second
+
+func (s *stage) heal(ctx context.Context, h heal) {
+	e := history.Event{Kind: history.FaultHealed, Fault: h.name, Step: h.step}
+	ctx, cancel := context.WithTimeout(ctx, healBound)
+	defer cancel()
+	how, err := h.do(ctx)
+	if e.Text = how; err != nil {
+		e.Kind, e.Err = history.FaultFailed, "heal: "+err.Error()
+	}
+	s.rec.Record(e)
+}
+
+// healAll heals, newest first, what is not healed yet, and waits for the rest.
+func (s *stage) healAll(ctx context.Context) {
+	s.mu.Lock()
+	heals := s.heals
+	s.heals = nil
+	s.mu.Unlock()
+	for i := len(heals) - 1; i >= 0; i-- {
+		s.heal(ctx, heals[i])
+	}
+	s.healing.Wait()
+}
+
+// playTimed injects the steps that stand at a time, as the load goes on.
+func (s *stage) playTimed(ctx context.Context) {
+	for i, st := range s.steps {
+		if st.When.Point != "" {
+			continue
+		}
+		s.healing.Go(func() {
+			t := time.NewTimer(st.When.At)
+			defer t.Stop()
+			select {
+			case <-t.C:
+				s.inject(ctx, i, faults.Moment{Count: 1})
+			case <-ctx.Done():
+			}
+		})
+	}
+}
+
+// idleSince returns since when no fault is being injected; ok is false while one is.
+func (s *stage) idleSince() (since time.Duration, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.quiet, s.active == 0
+}
+
+func (s *stage) wasKilled(id int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.killed[id]
+}
+
+// victim is an instance that a fault may kill.
+type victim struct {
+	*instance.Host
+	stage *stage
+}
+
+// Kill notes that the death is planned before it happens.
+func (v victim) Kill(ctx context.Context) (string, error) {
+	v.stage.mu.Lock()
+	v.stage.killed[v.ID()] = true
+	v.stage.mu.Unlock()
+	return v.Host.Kill(ctx)
+}

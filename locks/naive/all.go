@@ -1,0 +1,12 @@
+// Package naive holds the locks of the incidents. Each is broken in its own
+// way, and stays so: they are what the harness has to catch.
+package naive
+
+import "github.com/oversell/oversell/locks"
+
+// All lists the naive kinds.
+func All() []locks.Kind {
+	return []locks.Kind{
+		setnxExpireDel(),
+	}
+}

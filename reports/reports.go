@@ -1,0 +1,22 @@
+// Package reports writes runs in the formats that people and programs read.
+package reports
+
+import (
+	"io"
+
+	"github.com/oversell/oversell/result"
+)
+
+// Format is one way to write runs down. Write doesn't change the runs.
+type Format struct {
+	Name    string // the word behind --output
+	Ext     string // file name extension, without the dot
+	Summary string // one line
+	Write   func(w io.Writer, runs []result.Run, opts Options) error
+}
+
+// Options are about the place that a report is written to.
+type Options struct {
+	Color bool // the writer understands ANSI colours
+	Width int  // columns of the terminal, 0 when it isn't one
+}

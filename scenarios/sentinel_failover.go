@@ -1,0 +1,34 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/faults"
+	"github.com/oversell/oversell/result"
+)
+
+// sentinelFailover loses the lock with its master. Replication is cut before
+// the tenth release reaches the master, so no replica ever hears of the next
+// acquisition; its holder is in its call when the master dies, and still is
+// when buyers have sold three units through the promoted replica.
+//
+// The TTL is long enough that neither expiry nor a watchdog's first renewal
+// (a third of it) falls into the failover: nothing but the lost key is at work.
+var sentinelFailover = Scenario{
+	Name:    "sentinel-failover",
+	Summary: "the master dies before a replica has the lock, and sentinels promote that replica",
+	Hazard:  result.LostMaster,
+	Shape:   cluster.Sentinel,
+	Load: Load{
+		Stock: 100, Instances: 6, Buyers: 200,
+		TTL: 18 * time.Second, MinTTL: 10 * time.Second,
+		Call: 4 * time.Millisecond, RetryEvery: 40 * time.Millisecond,
+		StallAfter: 10 * time.Second,
+	},
+	Steps: []faults.Step{
+		{When: faults.Trigger{Point: faults.Releasing, Nth: 10}, Do: faults.CutReplication{}},
+		{When: faults.Trigger{Point: faults.Called, After: 1}, Do: faults.KillMaster{}, For: time.Millisecond},
+		{When: faults.Trigger{Point: faults.Called, After: 1}, Do: faults.Outlast{Sales: 3}},
+	},
+}

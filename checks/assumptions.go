@@ -25,8 +25,9 @@ func assumptions() Check {
 	}
 }
 
-func judgeAssumptions(h history.History) []result.Finding {
-	t := Reconstruct(h)
+func judgeAssumptions(h history.History) []result.Finding { return Reconstruct(h).assumptions() }
+
+func (t *Timeline) assumptions() []result.Finding {
 	var fs []result.Finding
 	for _, judge := range []func(*Timeline) []result.Finding{
 		whole, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, enoughSold,

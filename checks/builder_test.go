@@ -262,3 +262,23 @@ func standstill() history.History {
 	s.add(1190, history.Event{Kind: history.KeyState, Server: "redis", Key: lockKey, Value: "3.7.1", TTL: -1})
 	return s.end()
 }
+
+// failover is a holder whose key was lost with the master, and a buyer who got
+// in through the new one while it was still in its call.
+func failover() *script {
+	s := newScript(3)
+	s.plan.Scenario, s.plan.Hazard, s.plan.Shape = "sentinel-failover", string(result.LostMaster), "sentinel"
+	s.plan.TTL = ms(1000)
+	s.step(50, history.Event{Fault: "cut-replication", Instance: 1, Purchase: "A", Text: "both replicas are down"})
+	s.add(100, history.Event{Kind: history.ServerRole, Server: "master", Text: "killed"})
+	s.step(102, history.Event{Fault: "kill-master", Instance: 1, Purchase: "A", Text: "exited, signal 9"})
+	s.add(400, history.Event{Kind: history.ServerRole, Server: "replica-1", Text: "promoted"})
+	s.buy("A", 1, 1).ask(5).grantedBy("master", 10).acquired(11).begun(12, 1, 3).commit(600, 1, 2, 2)
+	s.buy("B", 2, 7).ask(20).grantedBy("replica-1", 420).acquired(421).begun(422, 2, 3).commit(430, 2, 2, 3)
+	s.buy("B", 2, 7).add(431, history.Event{Kind: history.ReleaseStart}).
+		wire(432, history.Event{Kind: history.WireReleased, Server: "replica-1", Command: "DEL", Done: true}).
+		add(433, history.Event{Kind: history.Released})
+	s.buy("C", 3, 1).ask(610).grantedBy("replica-1", 620).acquired(621).begun(622, 3, 2).commit(630, 3, 1, 2)
+	s.buy("D", 3, 2).ask(640).grantedBy("replica-1", 1650).acquired(1651).begun(1652, 4, 1).commit(1660, 4, 0, 1)
+	return s
+}

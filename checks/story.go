@@ -17,7 +17,7 @@ const maxLines = 8
 // what the lock and the fence withstood. It has at most eight lines.
 func Explain(h history.History) []string {
 	t := Reconstruct(h)
-	lines := t.doubts(h)
+	lines := t.doubts()
 	traces, stalls := t.traces(), t.stalls()
 	switch {
 	case len(traces) > 0:
@@ -31,9 +31,9 @@ func Explain(h history.History) []string {
 }
 
 // doubts come first: whoever reads the rest must know that it proves nothing.
-func (t *Timeline) doubts(h history.History) []string {
+func (t *Timeline) doubts() []string {
 	var reasons []string
-	for _, f := range judgeAssumptions(h) {
+	for _, f := range t.assumptions() {
 		if f.Voids {
 			reasons = append(reasons, f.Text)
 		}

@@ -56,7 +56,8 @@ type Target struct {
 	Cluster  *cluster.Cluster
 	Real     bool // instances are OS processes
 	Wire     *wire.Wire
-	Instance Instance // whom the trigger named; nil before there is a moment
+	Rules    *wire.Rules // in force on Wire
+	Instance Instance    // whom the trigger named; nil before there is a moment
 	Moment   Moment
 	History  *history.Recorder
 }

@@ -50,7 +50,7 @@ func TestSlowCallLastsAMultipleOfTheTTL(t *testing.T) {
 		ev := <-proof
 		require.Equal(t, ttl*3/2, took())
 		require.Equal(t, "slow-call", ev.Fault)
-		require.Equal(t, "the call of purchase 1.2.3 took 1.5s, 1.5 times the TTL of 1s", ev.Proof)
+		require.Equal(t, "the call of instance 1, buyer 2 took 1.5s, 1.5 times the TTL of 1s", ev.Proof)
 		require.EqualValues(t, 1500, ev.AtMS)
 	})
 }
@@ -69,27 +69,27 @@ func TestFaultsEndWithTheirContext(t *testing.T) {
 
 func TestOvertakerStaysUntilTheThirdIsIn(t *testing.T) {
 	inBubble(t, func(t *testing.T, target faults.Target) {
-		target.Moment = faults.Moment{Purchase: "b", Overtaken: "a"}
+		target.Moment = faults.Moment{Purchase: "2.1.1", Overtaken: "1.1.1"}
 		proof, took := inject(t, faults.HoldOvertaker{TTLs: 0.9}, target)
 		for _, e := range []history.Event{
 			{Kind: history.CallStart, Purchase: "early"}, // before the slow one has released
 			{Kind: history.Released, Purchase: "another"},
-			{Kind: history.Released, Purchase: "a"},
+			{Kind: history.Released, Purchase: "1.1.1"},
 		} {
 			target.History.Record(e)
 			synctest.Wait()
 			require.Empty(t, proof, "after %+v", e)
 		}
 		time.Sleep(ttl / 10)
-		target.History.Record(history.Event{Kind: history.CallStart, Purchase: "c"})
-		require.Equal(t, "purchase b overtook a and was kept inside for 100ms: until a had released and c was in", (<-proof).Proof)
+		target.History.Record(history.Event{Kind: history.CallStart, Purchase: "3.1.1"})
+		require.Equal(t, "instance 2, buyer 1 overtook instance 1, buyer 1 and was kept inside for 100ms: until instance 1, buyer 1 had released and instance 3, buyer 1 was in", (<-proof).Proof)
 		require.Equal(t, ttl/10, took())
 	})
 }
 
 func TestOvertakerLeavesBeforeItsOwnTTL(t *testing.T) {
 	inBubble(t, func(t *testing.T, target faults.Target) {
-		target.Moment = faults.Moment{Purchase: "b", Overtaken: "a"}
+		target.Moment = faults.Moment{Purchase: "2.1.1", Overtaken: "1.1.1"}
 		proof, took := inject(t, faults.HoldOvertaker{TTLs: 0.9}, target)
 		require.Contains(t, (<-proof).Proof, "no third buyer came in")
 		require.Equal(t, ttl*9/10, took())
@@ -98,14 +98,14 @@ func TestOvertakerLeavesBeforeItsOwnTTL(t *testing.T) {
 
 func TestOutlastWaitsForOthersSales(t *testing.T) {
 	inBubble(t, func(t *testing.T, target faults.Target) {
-		target.Moment.Purchase = "a"
+		target.Moment.Purchase = "1.1.1"
 		proof, _ := inject(t, faults.Outlast{Sales: 2}, target)
-		for _, p := range []string{"a", "b"} { // its own doesn't count
+		for _, p := range []string{"1.1.1", "2.1.1"} { // its own doesn't count
 			target.History.Record(history.Event{Kind: history.Committed, Purchase: p})
 			synctest.Wait()
 			require.Empty(t, proof)
 		}
-		target.History.Record(history.Event{Kind: history.Committed, Purchase: "c"})
+		target.History.Record(history.Event{Kind: history.Committed, Purchase: "3.1.1"})
 		require.Contains(t, (<-proof).Proof, "others sold 2 units meanwhile")
 	})
 }

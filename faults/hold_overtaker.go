@@ -46,10 +46,10 @@ func (f HoldOvertaker) Inject(ctx context.Context, t Target) (result.Evidence, H
 	}
 	until := "no third buyer came in"
 	if err == nil {
-		until = fmt.Sprintf("until %s had released and %s was in", slow, e.Purchase)
+		until = fmt.Sprintf("until %s had released and %s was in", history.Who(slow), history.Who(e.Purchase))
 	}
-	return proof(f, t, "purchase %s overtook %s and was kept inside for %s: %s",
-		me, slow, rounded(t.History.Now()-started), until), nil, nil
+	return proof(f, t, "%s overtook %s and was kept inside for %s: %s",
+		history.Who(me), history.Who(slow), rounded(t.History.Now()-started), until), nil, nil
 }
 
 func releases(k history.Kind) bool {

@@ -45,6 +45,6 @@ func (f Outlast) Inject(ctx context.Context, t Target) (result.Evidence, Heal, e
 	if err != nil {
 		meanwhile = "the lock let nobody else sell meanwhile"
 	}
-	return proof(f, t, "the call of purchase %s went on for %s more, %s",
-		t.Moment.Purchase, rounded(t.History.Now()-started), meanwhile), nil, nil
+	return proof(f, t, "the call of %s went on for %s more, %s",
+		history.Who(t.Moment.Purchase), rounded(t.History.Now()-started), meanwhile), nil, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/result"
 )
 
@@ -34,8 +35,8 @@ func (f SlowCall) Inject(ctx context.Context, t Target) (result.Evidence, Heal, 
 		return result.Evidence{}, nil, ctx.Err()
 	}
 	took := t.History.Now() - started
-	return proof(f, t, "the call of purchase %s took %s, %.1f times the TTL of %s",
-		t.Moment.Purchase, rounded(took), took.Seconds()/t.Plan.TTL.Seconds(), t.Plan.TTL), nil, nil
+	return proof(f, t, "the call of %s took %s, %.1f times the TTL of %s",
+		history.Who(t.Moment.Purchase), rounded(took), took.Seconds()/t.Plan.TTL.Seconds(), t.Plan.TTL), nil, nil
 }
 
 // proof is a fault's evidence as of now.

@@ -25,6 +25,9 @@ const (
 	Renewing Point = "renewing"
 	// Releasing: a release has been sent and hasn't reached the server.
 	Releasing Point = "releasing"
+	// Released: the reply to a release that removed the key has left the server
+	// and hasn't reached the instance.
+	Released Point = "released"
 )
 
 // Trigger says when a step is played.

@@ -190,3 +190,15 @@ func TestMonotonicMovesOn(t *testing.T) {
 	b := clock()
 	require.GreaterOrEqual(t, b, a)
 }
+
+func TestPurchaseIDsReadBack(t *testing.T) {
+	i, b, n, ok := history.ParsePurchase(history.PurchaseID(12, 3, 45))
+	require.True(t, ok)
+	require.Equal(t, []int{12, 3, 45}, []int{i, b, n})
+	require.Equal(t, "instance 12, buyer 3", history.Who("12.3.45"))
+	for _, bad := range []string{"", "1.2", "1.2.x", "1.2.3.4", "-1.2.3"} {
+		_, _, _, ok := history.ParsePurchase(bad)
+		require.False(t, ok, bad)
+	}
+	require.Equal(t, `purchase "x"`, history.Who("x"))
+}

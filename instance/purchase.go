@@ -3,7 +3,6 @@ package instance
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -16,9 +15,10 @@ import (
 type outcome int
 
 const (
-	again   outcome = iota // nothing was bought; the buyer still wants it
-	bought                 // an order was committed, or may have been
-	soldOut                // there was nothing left
+	again       outcome = iota // nothing was bought; the buyer still wants it
+	unreachable                // as again, because a server didn't answer
+	bought                     // an order was committed, or may have been
+	soldOut                    // there was nothing left
 )
 
 // Shop is what the buyers of one instance share.
@@ -39,8 +39,9 @@ type Shop struct {
 // Buy lets one buyer purchase until it has what it wants, nothing is left, or
 // ctx ends.
 func (s *Shop) Buy(ctx context.Context, buyer, wants int, rng *rand.Rand) {
+	patience := s.Retry
 	for attempt := 1; wants > 0; attempt++ {
-		p := purchase{Shop: s, buyer: buyer, id: fmt.Sprintf("%d.%d.%d", s.Instance, buyer, attempt)}
+		p := purchase{Shop: s, buyer: buyer, id: history.PurchaseID(s.Instance, buyer, attempt)}
 		switch p.run(ctx) {
 		case bought:
 			wants--
@@ -49,16 +50,33 @@ func (s *Shop) Buy(ctx context.Context, buyer, wants int, rng *rand.Rand) {
 			p.record(history.Event{Kind: history.SoldOut})
 			wants = 0
 			continue
+		case unreachable:
+			patience = min(2*patience, maxBackoff*s.Retry)
+		default:
+			patience = s.Retry
 		}
-		pause := time.NewTimer(s.Retry/2 + time.Duration(rng.Int64N(int64(s.Retry)+1)))
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
+		if !pause(ctx, patience/2+time.Duration(rng.Int64N(int64(patience)+1))) {
 			return
 		}
 	}
 	s.Record(history.Event{Kind: history.BuyerDone, Instance: s.Instance, Buyer: buyer})
+}
+
+// maxBackoff bounds, in pauses, how patient a buyer becomes with a server that
+// doesn't answer. Without patience a few hundred buyers keep a failing server,
+// and the sentinels that should replace it, busy with nothing but connections.
+const maxBackoff = 16
+
+// pause returns false when ctx ended before d had passed.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // purchase is one attempt to buy one unit.
@@ -83,7 +101,7 @@ func (p *purchase) run(ctx context.Context) outcome {
 		return again
 	case err != nil:
 		p.record(history.Event{Kind: history.AcquireUnknown, Err: err.Error()})
-		return again
+		return unreachable
 	}
 	p.record(history.Event{Kind: history.Acquired})
 	inside, done := p.untilLost(ctx, lease)

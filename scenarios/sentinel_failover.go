@@ -8,10 +8,10 @@ import (
 	"github.com/oversell/oversell/result"
 )
 
-// sentinelFailover loses the lock with its master. Replication is cut before
-// the tenth release reaches the master, so no replica ever hears of the next
-// acquisition; its holder is in its call when the master dies, and still is
-// when buyers have sold three units through the promoted replica.
+// sentinelFailover loses the lock with its master. Replication is cut between
+// the tenth release and the next acquisition, so no replica ever hears of that
+// one; its holder is in its call when the master dies, and still is when buyers
+// have sold three units through the promoted replica.
 //
 // The TTL is long enough that neither expiry nor a watchdog's first renewal
 // (a third of it) falls into the failover: nothing but the lost key is at work.
@@ -27,7 +27,7 @@ var sentinelFailover = Scenario{
 		StallAfter: 10 * time.Second,
 	},
 	Steps: []faults.Step{
-		{When: faults.Trigger{Point: faults.Releasing, Nth: 10}, Do: faults.CutReplication{}},
+		{When: faults.Trigger{Point: faults.Released, Nth: 10}, Do: faults.CutReplication{}},
 		{When: faults.Trigger{Point: faults.Called, After: 1}, Do: faults.KillMaster{}, For: time.Millisecond},
 		{When: faults.Trigger{Point: faults.Called, After: 1}, Do: faults.Outlast{Sales: 3}},
 	},

@@ -14,7 +14,8 @@ func (b *Backend) Leftovers(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, err := e.leftovers(ctx)
+	defer e.idle()
+	items, err := e.leftovers(ctx, labelRun)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +28,13 @@ func (b *Backend) Clean(ctx context.Context) (removed []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	items, err := e.leftovers(ctx)
+	defer e.idle()
+	return e.clean(ctx, labelRun)
+}
+
+// clean removes what dead invocations left that carries label.
+func (e *engine) clean(ctx context.Context, label string) ([]string, error) {
+	items, err := e.leftovers(ctx, label)
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +45,8 @@ func (b *Backend) Clean(ctx context.Context) (removed []string, err error) {
 	return names(gone), err
 }
 
-func (e *engine) leftovers(ctx context.Context) ([]item, error) {
-	items, err := e.list(ctx, labelRun)
+func (e *engine) leftovers(ctx context.Context, label string) ([]item, error) {
+	items, err := e.list(ctx, label)
 	if err != nil {
 		return nil, fmt.Errorf("look for leftovers: %w", explain(err))
 	}

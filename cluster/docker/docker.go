@@ -58,6 +58,7 @@ func (b *Backend) Probe(ctx context.Context, version string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	defer e.idle()
 	image, err := e.localImage(ctx, version)
 	if err != nil {
 		return "", err
@@ -85,6 +86,7 @@ func (b *Backend) Start(ctx context.Context, s cluster.Spec) (*cluster.Cluster, 
 	}
 	image, err := e.provideImage(ctx, s.Version)
 	if err != nil {
+		e.idle()
 		return nil, err
 	}
 	l := newLaunch(e, s, image, b.serverArgs)

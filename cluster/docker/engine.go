@@ -69,6 +69,10 @@ func connect(ctx context.Context) (*engine, error) {
 	}, nil
 }
 
+// idle closes the connections to the engine that nothing uses now. The next
+// request opens a new one.
+func (e *engine) idle() { _ = e.api.Close() }
+
 // newProvider makes testcontainers' provider without a word on stderr, and
 // without waiting longer than ctx: it takes no context itself.
 func newProvider(ctx context.Context) (*testcontainers.DockerProvider, error) {

@@ -25,13 +25,14 @@ func (b *Backend) Info(ctx context.Context) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
+	defer e.idle()
 	i := Info{Engine: e.product, Endpoint: e.endpoint, Host: e.hostWords(ctx), Ryuk: e.ryuk, Images: map[string]string{}}
 	for _, v := range cluster.Versions() {
 		if i.Images[v], err = e.localImage(ctx, v); err != nil {
 			return Info{}, err
 		}
 	}
-	left, err := e.leftovers(ctx)
+	left, err := e.leftovers(ctx, labelRun)
 	if err != nil {
 		return Info{}, err
 	}

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -44,7 +45,7 @@ func (m *master) CutPeers(ctx context.Context) (string, error) {
 	if err := m.dropLinks(ctx); err != nil {
 		return "", fmt.Errorf("cut %s off: %w", m.name, err)
 	}
-	return fmt.Sprintf("%s is out of network %s; %d of %d replicas attached, their links are down", m.name, network, 0, before), nil
+	return fmt.Sprintf("%s is out of network %s; 0 of %d replicas attached, their links are down", m.name, network, before), nil
 }
 
 // replicasAttached counts the master's replicas, all of which must be in the
@@ -64,7 +65,7 @@ func (m *master) replicasAttached(ctx context.Context) (int, error) {
 		count++
 	}
 	if count == 0 {
-		return 0, fmt.Errorf("it has no replicas")
+		return 0, errors.New("it has no replicas")
 	}
 	return count, nil
 }

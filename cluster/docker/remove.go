@@ -26,6 +26,7 @@ func (l *launch) close(ctx context.Context) error {
 	if l.closed {
 		return nil
 	}
+	defer l.engine.idle()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	logs := l.saveLogs(ctx)

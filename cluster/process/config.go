@@ -7,12 +7,14 @@ import (
 	"github.com/oversell/oversell/cluster"
 )
 
-// Times that decide how fast a failover is. A master is down after a second
-// without an answer: less than that, a busy machine does by itself. It also
-// decides how old a cut of replication may be, for sentinels refuse a replica
-// that lost its master more than ten times this before the master was down.
+// Times that decide how fast a failover is. A master is down after half a
+// second without an answer; on top of that sentinels wait for up to a second
+// before one of them stands for election, and up to another until the replica
+// has told its new role. downAfterMS also decides how old a cut of replication
+// may be: sentinels don't promote a replica that lost its master more than ten
+// times this before the master was down.
 const (
-	downAfterMS       = 1000
+	downAfterMS       = 500
 	failoverTimeoutMS = 3000
 	quorum            = 2
 )

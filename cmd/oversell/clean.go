@@ -11,7 +11,8 @@ import (
 // sweeper removes what dead runs have left of one kind.
 type sweeper struct {
 	name string // "docker"
-	// leftovers lists what is there, in words.
+	// leftovers lists what is there, in words. An error means that there is no
+	// looking, such as when Docker doesn't run: that keeps nothing from being cleaned.
 	leftovers func(ctx context.Context) ([]string, error)
 	// clean removes it and says what it has removed.
 	clean func(ctx context.Context) ([]string, error)
@@ -40,27 +41,23 @@ func (a *app) clean(ctx context.Context, dry bool) error {
 		word = "would remove"
 	}
 	for _, s := range a.sweepers {
-		sweep := s.clean
-		if dry {
-			sweep = s.leftovers
+		things, err := s.leftovers(ctx)
+		if err != nil {
+			a.notes.say("%s: not looked at: %v", s.name, err)
+			continue
 		}
-		things, err := sweep(ctx)
+		if !dry {
+			if things, err = s.clean(ctx); err != nil {
+				failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
+			}
+		}
 		for _, thing := range things {
 			fmt.Fprintf(a.out, "%s %s\n", word, thing)
 		}
 		total += len(things)
-		if errors.Is(err, errNotThere) {
-			fmt.Fprintf(a.err, "%s: not looked at: %v\n", s.name, err)
-		} else if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
-		}
 	}
 	if total == 0 && len(failed) == 0 {
 		fmt.Fprintln(a.out, "nothing to remove")
 	}
 	return orInterrupted(ctx, environment(errors.Join(failed...)))
 }
-
-// errNotThere is wrapped by a sweeper's error when what it would look at isn't
-// there, such as a Docker that doesn't run.
-var errNotThere = errors.New("not there")

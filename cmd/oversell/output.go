@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/oversell/oversell/internal/hint"
 	"github.com/oversell/oversell/reports"
@@ -90,7 +91,7 @@ func canWriteIn(dir string) error {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			return err
 		}
 		dir = filepath.Dir(dir)

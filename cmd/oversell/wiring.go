@@ -34,15 +34,27 @@ func (a *app) join() {
 	a.backends = []cluster.Backend{containers, processes, embedded.New()}
 	a.sweepers = []sweeper{
 		{name: containers.Name(), leftovers: containers.Leftovers, clean: containers.Clean},
-		{name: processes.Name(), leftovers: processes.Leftovers, clean: processes.Clean},
+		{name: processes.Name(), leftovers: folders(processes.Leftovers), clean: folders(processes.Clean)},
 	}
 	a.details = []doctor.Check{
+		dockerDetails(containers),
 		doctor.Binary("redis-server", "install redis-server for the process backend"),
 		doctor.Binary("redis-sentinel", "install redis-sentinel, or let redis-server --sentinel do its work"),
 	}
 	a.open = openInventory
 	a.newEngine = func(c engine.Config) player { return engine.New(c) }
 	a.worker = workerCommand()
+}
+
+// folders puts the word "folder" before each path.
+func folders(list func(context.Context) ([]string, error)) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		paths, err := list(ctx)
+		for i, p := range paths {
+			paths[i] = "folder " + p
+		}
+		return paths, err
+	}
 }
 
 // openInventory opens the store of record for an instance or for the engine.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 )
 
@@ -40,9 +41,20 @@ func Binary(name, without string) Check {
 		if err != nil {
 			return []Line{{Status: No, Text: fmt.Sprintf("%s --version: %v", path, err), Hint: without}}
 		}
-		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		return []Line{{Status: OK, Text: fmt.Sprintf("%s: %s", path, first)}}
+		return []Line{{Status: OK, Text: fmt.Sprintf("%s: %s", path, versionIn(string(out)))}}
 	}}
+}
+
+var versionWord = regexp.MustCompile(`\bv(?:ersion)?[= ]([0-9][^ \n]*)`)
+
+// versionIn finds the version in what a program says of itself, such as
+// "Redis server v=7.0.15 sha=00000000:0 ..."; else it is the first line.
+func versionIn(said string) string {
+	if m := versionWord.FindStringSubmatch(said); m != nil {
+		return "version " + m[1]
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
+	return first
 }
 
 // Folder is the check of the folder in which runs are kept; try reports why it

@@ -29,11 +29,12 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	r.health(ctx, "before")
 	var stage *stage
-	w := wire.New(r.rec.Now, r.onWire, func(ctx context.Context, p wire.Point, x *wire.Exchange) wire.Action {
+	rules := &wire.Rules{}
+	w := wire.New(r.rec.Now, r.onWire, rules.Handle, func(ctx context.Context, p wire.Point, x *wire.Exchange) wire.Action {
 		return stage.onWire(ctx, p, x)
 	})
 	stage = newStage(ctx, r.job.Scenario.Steps, faults.Target{
-		Plan: r.plan, Cluster: r.lock, Real: r.e.cfg.Backend.Real(), Wire: w, History: r.rec,
+		Plan: r.plan, Cluster: r.lock, Real: r.e.cfg.Backend.Real(), Wire: w, Rules: rules, History: r.rec,
 	}, r.hosts.find, r.e.cfg.Disable)
 	r.wire, r.stage = w, stage
 	if err := stage.available(); err != nil {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -62,6 +63,40 @@ func (r *run) health(ctx context.Context, phase string) {
 		cancel()
 		r.rec.Record(e)
 	}
+	r.masterHealth(ctx, phase)
+}
+
+// masterHealth tells whether the sentinels still name the master that was
+// there at the start, or the one that a fault had them promote. A failover
+// that nobody planned makes the run worthless.
+func (r *run) masterHealth(ctx context.Context, phase string) {
+	if r.lock.Shape != cluster.Sentinel {
+		return
+	}
+	planned := ""
+	for _, n := range r.lock.Nodes {
+		if n.Role() == cluster.RoleMaster {
+			planned = n.Name()
+		}
+	}
+	for _, e := range r.rec.Events() {
+		if e.Kind == history.ServerRole && e.Text == "promoted" {
+			planned = e.Server
+		}
+	}
+	e := history.Event{Kind: history.ServerHealth, Server: "sentinels", Phase: phase}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	n, err := redisnode.CurrentMaster(ctx, r.lock)
+	switch {
+	case err != nil:
+		e.Text = firstLine(err.Error())
+	case n.Name() != planned:
+		e.Text = fmt.Sprintf("they made %s the master, and nobody planned that", n.Name())
+	default:
+		e.Done, e.Text = true, n.Name()+" is the master"
+	}
+	r.rec.Record(e)
 }
 
 // keyStates records what every master holds under the lock's key.

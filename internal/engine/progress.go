@@ -47,7 +47,7 @@ func (w *watcher) see(e history.Event) {
 		delete(w.inside, e.Purchase)
 	case history.InstanceExited:
 		for p := range w.inside {
-			if instanceOf(p) == e.Instance {
+			if i, _, _, ok := history.ParsePurchase(p); ok && i == e.Instance {
 				delete(w.inside, p)
 			}
 		}
@@ -80,16 +80,4 @@ func (w *watcher) lastSale() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.got
-}
-
-// instanceOf reads the instance from a purchase's id, "2.17.1".
-func instanceOf(purchase string) int {
-	n := 0
-	for _, c := range purchase {
-		if c < '0' || c > '9' {
-			break
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n
 }

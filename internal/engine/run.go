@@ -203,6 +203,9 @@ func (r *run) await(ctx context.Context, done <-chan struct{}, began time.Durati
 		quiet, idle := r.stage.idleSince()
 		since := max(began, quiet, r.watch.lastSale())
 		if idle && r.rec.Now()-since > r.plan.StallAfter {
+			if units, err := r.store.Units(ctx, r.plan.SKU); err == nil && units <= 0 {
+				return "sold out", fmt.Sprintf("nothing is left; some buyers still waited to hear of it after %s", r.plan.StallAfter)
+			}
 			return "stalled", fmt.Sprintf("nobody could buy for %s", r.plan.StallAfter)
 		}
 	}

@@ -79,6 +79,8 @@ func (s *stage) onWire(ctx context.Context, p wire.Point, x *wire.Exchange) wire
 		point = faults.Renewing
 	case p == wire.OnCommand && x.Role == wire.Release:
 		point = faults.Releasing
+	case p == wire.OnReply && x.Role == wire.Release && x.Reply.Granted():
+		point = faults.Released
 	default:
 		return wire.Pass
 	}

@@ -3,9 +3,11 @@ package inventorytest
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -93,6 +95,9 @@ func testConcurrentPurchases(t *testing.T, s *shop) {
 			before, err := st.Commit(t.Context(), o, units-1, true)
 			switch {
 			case errors.Is(err, inventory.ErrStaleToken):
+				// Back off, ever longer: a store that serves everyone in turn
+				// would let them overtake each other for ever.
+				time.Sleep(rand.N(time.Duration(n) * time.Millisecond))
 			case err != nil:
 				return err
 			case before != units:

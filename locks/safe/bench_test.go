@@ -33,6 +33,7 @@ type command struct {
 // bench is one bubble: a miniredis, a clock that starts at 0, and one locker
 // whose commands a test can meddle with.
 type bench struct {
+	server *redistest.Server
 	locker locks.Locker
 	admin  *redis.Client
 	start  time.Time
@@ -49,7 +50,7 @@ func bubble(t *testing.T, kind string, m meddle, test func(t *testing.T, b *benc
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := redistest.Mini(t)
-		b := &bench{admin: s.Client(t, nil), start: time.Now()}
+		b := &bench{server: s, admin: s.Client(t, nil), start: time.Now()}
 		client := s.Client(t, nil)
 		client.AddHook(b.hook(m))
 		b.locker = newLocker(t, kind, client)

@@ -1,11 +1,15 @@
 package safe_test
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oversell/oversell/internal/redistest"
@@ -75,43 +79,69 @@ func TestLostATTLAfterTheLastRenewal(t *testing.T) {
 }
 
 func TestLostWhileARenewalHangs(t *testing.T) {
-	answer := make(chan struct{})
+	var answer chan struct{} // made in the bubble, as synctest wants it
 	hang := func(c command, send func() error) error {
 		if c.what == "renew" {
-			<-answer // deaf to its context, as a client that ignores deadlines
+			<-answer // deaf to its deadline, as a client without ContextTimeoutEnabled
 		}
 		return send()
 	}
-	// Channels belong to the bubble in which they are made.
-	bubble(t, "lua-watchdog", func(c command, send func() error) error { return hang(c, send) },
-		func(t *testing.T, b *bench) {
-			answer = make(chan struct{})
-			lease := b.acquire(t)
-			<-lease.Lost()
-			require.Equal(t, ttl, b.now())
+	bubble(t, "lua-watchdog", hang, func(t *testing.T, b *bench) {
+		answer = make(chan struct{})
+		lease := b.acquire(t)
+		<-lease.Lost()
+		require.Equal(t, ttl, b.now())
 
-			released := make(chan error, 1)
-			go func() { released <- lease.Release(t.Context()) }()
-			b.sleepUntil(ttl + time.Minute)
-			require.Empty(t, released, "Release waits for the watchdog")
-			close(answer)
-			require.ErrorIs(t, <-released, locks.ErrNotHeld)
-		})
+		released := make(chan error, 1)
+		go func() { released <- lease.Release(t.Context()) }()
+		b.sleepUntil(ttl + time.Minute)
+		require.Empty(t, released, "Release waits for the watchdog")
+		close(answer)
+		require.ErrorIs(t, <-released, locks.ErrNotHeld)
+	})
 }
 
-func TestARenewalIsGivenAThird(t *testing.T) {
-	var took time.Duration
-	dead := func(c command, send func() error) error {
-		if c.what == "renew" && c.nth == 1 {
-			return context.DeadlineExceeded // what send would return after a third
-		}
-		return send()
+// mute loses what is written from the first renewal on, and so never gets an
+// answer again: a connection whose other end has silently gone away.
+type mute struct {
+	net.Conn
+	from *atomic.Bool // whether the first renewal has been lost
+	gone atomic.Bool
+}
+
+func (c *mute) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("evalsha")) && c.from.CompareAndSwap(false, true) {
+		c.gone.Store(true)
 	}
-	_ = took
-	bubble(t, "lua-watchdog", dead, func(t *testing.T, b *bench) {
-		lease := b.acquire(t)
-		b.sleepUntil(ttl + time.Second)
+	if c.gone.Load() {
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+func TestADeadConnectionLeavesTimeForAnother(t *testing.T) {
+	bubble(t, "lua-watchdog", pass, func(t *testing.T, b *bench) {
+		var lost atomic.Bool
+		client := b.server.Client(t, func(o *redis.Options) {
+			dial := o.Dialer
+			o.ReadTimeout = time.Hour
+			o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				conn, err := dial(ctx, network, addr)
+				return &mute{Conn: conn, from: &lost}, err
+			}
+		})
+		client.AddHook(b.hook(pass))
+		l := newLocker(t, "lua-watchdog", client)
+		defer l.Close()
+		lease, err := l.Acquire(t.Context(), key, ttl)
+		require.NoError(t, err)
+		b.sleepUntil(ttl + 4*time.Second)
+		require.True(t, lost.Load())
 		require.False(t, closed(lease.Lost()))
+		require.True(t, b.held(t))
+		at := b.times("renew")
+		require.Greater(t, at[1], 20*time.Second, "the first was given a third")
+		require.Less(t, at[1], 24*time.Second, "and the next came soon after")
 		require.NoError(t, lease.Release(t.Context()))
 	})
 }

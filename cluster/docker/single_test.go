@@ -1,0 +1,168 @@
+package docker
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/redisnode"
+)
+
+func TestSingle(t *testing.T) {
+	t.Parallel()
+	b := backend(t)
+	s := spec(t, cluster.Single)
+	c := start(t, b, s)
+
+	n := c.Node("redis")
+	require.NotNil(t, n)
+	assert.Equal(t, cluster.RoleMaster, n.Role())
+	assert.True(t, strings.HasPrefix(n.Version(), "Redis 7.0."), n.Version())
+	assert.Equal(t, n.Version(), c.Server)
+	host, _, err := net.SplitHostPort(n.Addr())
+	require.NoError(t, err)
+	assert.Equal(t, loopback, host)
+	assert.Equal(t, "OK", do(t, n, "SET", "k", "v"))
+
+	log, err := n.Logs(t.Context(), 2)
+	require.NoError(t, err)
+	require.Len(t, log, 2)
+	assert.Contains(t, log[1], "Ready to accept connections")
+
+	require.NoError(t, c.Close(t.Context()))
+	requireNothingLeft(t, b, s.Run)
+	require.NoError(t, c.Close(t.Context()), "closing again")
+	saved, err := os.ReadFile(filepath.Join(s.LogDir, "redis.log"))
+	require.NoError(t, err)
+	assert.Contains(t, string(saved), "Ready to accept connections")
+}
+
+func TestKillAndRestart(t *testing.T) {
+	t.Parallel()
+	c := start(t, backend(t), spec(t, cluster.Single))
+	n := c.Node("redis")
+	k := n.(cluster.Killer)
+	announced, before := n.Announced(), n.Addr()
+	do(t, n, "SET", "k", "v")
+
+	require.Error(t, k.Restart(t.Context()), "it is running")
+	how, err := k.Kill(within(t))
+	require.NoError(t, err)
+	assert.Equal(t, "container exited, code 137", how)
+	_, err = n.Dial(t.Context())
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	_, err = k.Kill(t.Context())
+	require.ErrorContains(t, err, "isn't running (exited, code 137)")
+
+	// Someone takes the old port, so that the restarted container gets another.
+	l, err := net.Listen("tcp", before)
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }()
+	require.NoError(t, k.Restart(within(t)))
+	assert.NotEqual(t, before, n.Addr())
+	assert.Equal(t, announced, n.Announced())
+	_, err = redisnode.Do(t.Context(), n, "GET", "k")
+	require.ErrorIs(t, err, redis.Nil, "a server without persistence returns empty")
+
+	engine, err := shared.connect(t.Context())
+	require.NoError(t, err)
+	i, err := n.(*node).inspect(t.Context())
+	require.NoError(t, err)
+	for _, nw := range i.NetworkSettings.Networks {
+		assert.Equal(t, announced, net.JoinHostPort(nw.IPAddress.String(), "6379"), "the container's own address")
+	}
+	for port, bindings := range i.NetworkSettings.Ports {
+		for _, bound := range bindings {
+			assert.Equal(t, loopback, bound.HostIP.String(), "port %s of %s", port, engine.product)
+		}
+	}
+}
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+	c := start(t, backend(t), spec(t, cluster.Single))
+	n := c.Node("redis")
+	p := n.(cluster.Pauser)
+
+	require.NoError(t, p.Pause(within(t)))
+	require.Error(t, redisnode.Ping(t.Context(), n))
+	require.NoError(t, p.Resume(within(t)))
+	require.NoError(t, redisnode.WaitReady(within(t), n))
+
+	// A paused server can be killed, and a paused container removed.
+	require.NoError(t, p.Pause(within(t)))
+	how, err := n.(cluster.Killer).Kill(within(t))
+	require.NoError(t, err)
+	assert.Equal(t, "container exited, code 137", how)
+	require.NoError(t, n.(cluster.Killer).Restart(within(t)))
+	require.NoError(t, p.Pause(within(t)))
+}
+
+func TestQuorum(t *testing.T) {
+	t.Parallel()
+	c := start(t, backend(t), spec(t, cluster.Quorum))
+	require.Len(t, c.Nodes, 5)
+	for _, n := range c.Nodes {
+		assert.Equal(t, cluster.RoleMaster, n.Role())
+		do(t, n, "SET", "me", n.Name())
+	}
+	for _, n := range c.Nodes {
+		assert.Equal(t, n.Name(), do(t, n, "GET", "me"), "each is a server of its own")
+		role, err := redisnode.Role(within(t), n)
+		require.NoError(t, err)
+		assert.Equal(t, "master", role)
+	}
+}
+
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	b := backend(t)
+	for _, v := range cluster.Versions() {
+		t.Run(v, func(t *testing.T) {
+			e, err := b.connect(t.Context())
+			require.NoError(t, err)
+			image, err := e.localImage(t.Context(), v)
+			require.NoError(t, err)
+			if image == "" {
+				t.Skipf("no local image of %s: `scripts/images.sh %s` makes one", v, v)
+			}
+			s := spec(t, cluster.Single)
+			s.Version = v
+			c := start(t, b, s)
+			want := "Redis " + v + "."
+			if number, ok := strings.CutPrefix(v, "valkey-"); ok {
+				want = "Valkey " + number + "."
+			}
+			assert.True(t, strings.HasPrefix(c.Server, want), "%s runs %s", image, c.Server)
+		})
+	}
+}
+
+// Two clusters of one run, at once, and a cancelled context at the end.
+func TestClustersOfOneRun(t *testing.T) {
+	t.Parallel()
+	b := backend(t)
+	one := spec(t, cluster.Single)
+	two := one
+	two.Name, two.LogDir = "inventory", t.TempDir()
+	c1, err := b.Start(t.Context(), one)
+	require.NoError(t, err)
+	c2, err := b.Start(t.Context(), two)
+	require.NoError(t, err)
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, c1.Close(ended), "closing is done also when ctx has ended")
+	require.NoError(t, redisnode.Ping(t.Context(), c2.Nodes[0]), "the other cluster lives on")
+	require.NoError(t, c2.Close(ended))
+	requireNothingLeft(t, b, one.Run)
+}

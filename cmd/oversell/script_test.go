@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oversell/oversell/cluster"
+)
+
+// TestScripts runs testdata/script/*.txtar against the real program.
+//
+// Besides testscript's own commands there are
+//
+//	exits CODE PROGRAM ARG...   run a program that ends with that exit code
+//	await PATTERN [TEXT]        wait until a file of that pattern (has TEXT in it) is there
+//	empty DIR                   fail unless the folder has nothing in it, or isn't there
+//
+// $BIN is a PATH on which there is oversell and nothing else. The conditions
+// [docker] and [process] hold when that backend can start servers.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			path, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
+			env.Setenv("BIN", path)
+			// What is temporary lands where the script can see that it is gone.
+			tmp := filepath.Join(env.WorkDir, "tmp")
+			env.Setenv("TMPDIR", tmp)
+			return os.MkdirAll(tmp, 0o755)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"await": await,
+			"empty": empty,
+		},
+		Condition: func(cond string) (bool, error) { return backendThere(t, cond) },
+	})
+}
+
+// backendThere reports whether a backend can be used. OVERSELL_REQUIRE names
+// those that must not be missing.
+func backendThere(t *testing.T, name string) (bool, error) {
+	i := slices.IndexFunc(realBackends(), func(b cluster.Backend) bool { return b.Name() == name })
+	if i < 0 {
+		return false, errors.New("no such condition: " + name)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), probeOne)
+	defer cancel()
+	_, err := realBackends()[i].Probe(ctx, "")
+	if err != nil && slices.Contains(strings.Split(os.Getenv("OVERSELL_REQUIRE"), ","), name) {
+		return false, err
+	}
+	return err == nil, nil
+}
+
+func realBackends() []cluster.Backend {
+	a := &app{}
+	a.join()
+	return slices.DeleteFunc(a.backends, func(b cluster.Backend) bool { return !b.Real() })
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("%s ended with exit code %d, not %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: await PATTERN [TEXT]")
+	}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		found, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		for _, path := range found {
+			data, err := os.ReadFile(path)
+			if len(args) == 1 || (err == nil && strings.Contains(string(data), args[1])) {
+				return
+			}
+		}
+	}
+	ts.Fatalf("there is no %s", strings.Join(args, " with "))
+}
+
+func empty(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: empty DIR")
+	}
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		ts.Check(err)
+	}
+	for _, e := range entries {
+		ts.Logf("left: %s", e.Name())
+	}
+	if len(entries) > 0 {
+		ts.Fatalf("%s isn't empty", args[0])
+	}
+}
+
+func TestEveryScriptIsFound(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, scripts)
+}

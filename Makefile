@@ -4,6 +4,7 @@ GO      ?= go
 BIN     := bin/oversell
 RUNS    ?= runs
 PARALLEL ?= 2
+VERSIONS ?= all
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Packages in which goroutines meet.
@@ -14,8 +15,9 @@ RACY := ./cluster/... ./faults/... ./history/... ./instance/... ./internal/... .
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: build ## Set up, then play every scenario under the naive and the safe lock
+demo: ## Set up, then play the main scenarios under the naive and the safe lock
 	@scripts/setup.sh
+	@$(MAKE) --no-print-directory build
 	@scripts/demo.sh $(BIN) $(RUNS)
 
 test: ## Set up everything, bring the README's tables up to date, run all tests
@@ -36,7 +38,7 @@ build: ## Build bin/oversell
 	$(GO) build -o $(BIN) ./cmd/oversell
 
 images: ## Make the server images, from a registry or from the distribution's packages
-	@scripts/images.sh
+	@scripts/images.sh $(VERSIONS)
 
 setup: ## Install what tests and demo use; says first what that is
 	@scripts/setup.sh --all

@@ -30,7 +30,7 @@ func judgeAssumptions(h history.History) []result.Finding { return Reconstruct(h
 func (t *Timeline) assumptions() []result.Finding {
 	var fs []result.Finding
 	for _, judge := range []func(*Timeline) []result.Finding{
-		whole, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, enoughSold,
+		whole, playedOut, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, enoughSold,
 	} {
 		fs = append(fs, judge(t)...)
 	}
@@ -73,6 +73,18 @@ func whole(t *Timeline) []result.Finding {
 		fs = append(fs, doubt(true, nil, "the history has %d events, and their numbers go up to %d", len(t.Events), top))
 	}
 	return fs
+}
+
+// interruptedPhase is the phase of a load.ended that somebody cut short.
+const interruptedPhase = "interrupted"
+
+// playedOut wants a load that came to an end by itself. What was sold too much
+// until then is sold, so the other findings stand.
+func playedOut(t *Timeline) []result.Finding {
+	if e := t.LoadEnded; e != nil && e.Phase == interruptedPhase {
+		return []result.Finding{doubt(false, []int64{e.N}, "the load was cut short at %s: %s", seconds(e.At), e.Text)}
+	}
+	return nil
 }
 
 // faultsProven wants a proof of every step that isn't optional.
@@ -165,7 +177,8 @@ func machineRan(t *Timeline) []result.Finding {
 	var at time.Duration
 	for _, e := range t.Events {
 		underLoad := e.At >= t.Start && e.At-e.Took <= t.End
-		if e.Kind != history.MachineStalled || e.Took <= bound || !underLoad {
+		planned := e.Fault != "" // a process that a fault has paused stands still because of that
+		if e.Kind != history.MachineStalled || planned || e.Took <= bound || !underLoad {
 			continue
 		}
 		events = append(events, e.N)

@@ -269,9 +269,10 @@ func failover() *script {
 	s := newScript(3)
 	s.plan.Scenario, s.plan.Hazard, s.plan.Shape = "sentinel-failover", string(result.LostMaster), "sentinel"
 	s.plan.TTL = ms(1000)
-	s.step(50, history.Event{Fault: "cut-replication", Instance: 1, Purchase: "A", Text: "both replicas are down"})
+	s.step(99, history.Event{Fault: "cut-replication", Instance: 1, Purchase: "A", Text: "both replicas are down"})
 	s.add(100, history.Event{Kind: history.ServerRole, Server: "master", Text: "killed"})
-	s.step(102, history.Event{Fault: "kill-master", Instance: 1, Purchase: "A", Text: "exited, signal 9"})
+	s.step(401, history.Event{Fault: "kill-master", Instance: 1, Purchase: "A", Text: "master exited, signal 9; the sentinels promoted replica-1"})
+	s.step(600, history.Event{Fault: "outlast", Instance: 1, Purchase: "A", Text: "others sold a unit meanwhile"})
 	s.add(400, history.Event{Kind: history.ServerRole, Server: "replica-1", Text: "promoted"})
 	s.buy("A", 1, 1).ask(5).grantedBy("master", 10).acquired(11).begun(12, 1, 3).commit(600, 1, 2, 2)
 	s.buy("B", 2, 7).ask(20).grantedBy("replica-1", 420).acquired(421).begun(422, 2, 3).commit(430, 2, 2, 3)

@@ -41,74 +41,83 @@ func TestGoodHistoryHasNoFindings(t *testing.T) {
 	assert.Zero(t, FenceRefused(h))
 }
 
-// TestOneMutation changes one thing in the good history and wants the one
-// check to notice that is there for it.
+// mutations change one thing in the good history; the one check that is there
+// for it must notice.
+var mutations = []struct {
+	name    string
+	mutate  func(h *history.History)
+	check   string
+	verdict result.Verdict // of the finding
+	voids   bool
+	text    string // a part of it
+}{
+	{"an order more than the stock", func(h *history.History) { h.Plan.Stock = 2 },
+		"reconciliation", result.Oversold, false, "3 sold of 2: 1 too many"},
+	{"a unit more on the shelf", func(h *history.History) { at(*h, kind(history.StockCounted)).Units = 1 },
+		"reconciliation", result.Mismatch, false, "3 sold and 1 left of 3: 1 too many"},
+	{"a unit missing", func(h *history.History) { h.Plan.Stock = 4 },
+		"reconciliation", result.Mismatch, false, "3 sold and 0 left of 4: 1 missing"},
+	{"never counted", func(h *history.History) { *h = without(*h, kind(history.StockCounted)) },
+		"reconciliation", result.Inconclusive, false, "never counted"},
+	{"an order missing in the list", func(h *history.History) { *h = without(*h, of(history.OrderFound, "1.2.1")) },
+		"reconciliation", result.Mismatch, false, "counted 3 orders and listed 2"},
+	{"the fence goes back", func(h *history.History) { at(*h, of(history.OrderFound, "1.2.1")).Token = 1 },
+		"fence", result.Mismatch, false, "token 1 of instance 1, buyer 2 after token 2 of instance 2, buyer 1"},
+	{"the fence lets a commit through that was overtaken", func(h *history.History) { at(*h, of(history.Begun, "1.1.1")).Token = 9 },
+		"fence", result.Mismatch, false, "although instance 1, buyer 1 had begun with token 9"},
+	{"the engine gave up", func(h *history.History) {
+		at(*h, kind(history.LoadEnded)).Phase = stalledPhase
+		h.Plan.Stock, at(*h, kind(history.StockCounted)).Units = 5, 2
+	},
+		"progress", result.Stalled, false, "until the load was given up at 2.000 s"},
+	{"a gap longer than the bound", func(h *history.History) { h.Plan.StallAfter = time.Millisecond },
+		"progress", result.Stalled, false, "nobody acquired for 7 ms from 0.021 s on"},
+	{"a step without evidence", func(h *history.History) { at(*h, kind(history.FaultInjected)).Text = "" },
+		"assumptions", result.Inconclusive, true, "step 1 (slow-call, planned) left no evidence"},
+	{"a step that wasn't played", func(h *history.History) {
+		h.Plan.Steps = append(h.Plan.Steps, history.Step{Fault: "kill-master", When: "later"})
+	}, "assumptions", result.Inconclusive, true, "step 2 (kill-master, later)"},
+	{"a fault that failed", func(h *history.History) {
+		*at(*h, of(history.SoldOut, "1.1.2")) = history.Event{N: at(*h, of(history.SoldOut, "1.1.2")).N, At: ms(502), Kind: history.FaultFailed, Fault: "slow-call", Step: 1, Err: "no proof"}
+	}, "assumptions", result.Inconclusive, false, "step 1 (slow-call) failed at 0.502 s: no proof"},
+	{"interrupted", func(h *history.History) {
+		e := at(*h, kind(history.LoadEnded))
+		e.Phase, e.Text = interruptedPhase, "context canceled"
+	}, "assumptions", result.Inconclusive, false, "the load was cut short at 2.000 s: context canceled"},
+	{"too few orders", func(h *history.History) { h.Plan.MinSold = 50 },
+		"assumptions", result.Inconclusive, false, "only 3 orders: fewer than 50"},
+	{"a sick server before", func(h *history.History) { at(*h, kind(history.ServerHealth)).Done = false },
+		"assumptions", result.Inconclusive, true, "server redis wasn't healthy before the load"},
+	{"a sick server after", func(h *history.History) {
+		e := at(*h, func(e history.Event) bool { return e.Phase == "after" })
+		e.Done, e.Text = false, "connection refused"
+	}, "assumptions", result.Inconclusive, true, "server redis wasn't healthy after the load: connection refused"},
+	{"a server nobody looked at again", func(h *history.History) {
+		at(*h, func(e history.Event) bool { return e.Phase == "after" }).Server = "another"
+	}, "assumptions", result.Inconclusive, true, "nobody looked at the health of server redis after the load"},
+	{"no health before", func(h *history.History) {
+		*h = without(*h, func(e history.Event) bool { return e.Phase == "before" })
+	}, "assumptions", result.Inconclusive, true, "before the load"},
+	{"the machine stood still", func(h *history.History) {
+		e := at(*h, of(history.SoldOut, "1.1.2"))
+		*e = history.Event{N: e.N, At: e.At, Kind: history.MachineStalled, Took: ms(150)}
+	}, "assumptions", result.Inconclusive, true, "this machine stood still for 150 ms from 0.352 s on"},
+	{"an instance broke down", func(h *history.History) {
+		e := at(*h, of(history.SoldOut, "2.1.2"))
+		*e = history.Event{N: e.N, At: ms(2001), Kind: history.InstanceExited, Instance: 2, Err: "exit status 2"}
+	}, "assumptions", result.Inconclusive, true, "instance 2 ended unplanned at 2.001 s: exit status 2"},
+	{"cut off", func(h *history.History) { h.Events = h.Events[:len(h.Events)-1] },
+		"assumptions", result.Inconclusive, true, "it has no run.ended"},
+	{"a hole", func(h *history.History) {
+		for i := 10; i < len(h.Events); i++ {
+			h.Events[i].N++
+		}
+	}, "assumptions", result.Inconclusive, true, "their numbers go up to"},
+}
+
 func TestOneMutation(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		name    string
-		mutate  func(h *history.History)
-		check   string
-		verdict result.Verdict // of the finding
-		voids   bool
-		text    string // a part of it
-	}{
-		{"an order more than the stock", func(h *history.History) { h.Plan.Stock = 2 },
-			"reconciliation", result.Oversold, false, "3 sold of 2: 1 too many"},
-		{"a unit more on the shelf", func(h *history.History) { at(*h, kind(history.StockCounted)).Units = 1 },
-			"reconciliation", result.Mismatch, false, "3 sold and 1 left of 3: 1 too many"},
-		{"a unit missing", func(h *history.History) { h.Plan.Stock = 4 },
-			"reconciliation", result.Mismatch, false, "3 sold and 0 left of 4: 1 missing"},
-		{"never counted", func(h *history.History) { *h = without(*h, kind(history.StockCounted)) },
-			"reconciliation", result.Inconclusive, false, "never counted"},
-		{"an order missing in the list", func(h *history.History) { *h = without(*h, of(history.OrderFound, "1.2.1")) },
-			"reconciliation", result.Mismatch, false, "counted 3 orders and listed 2"},
-		{"the fence goes back", func(h *history.History) { at(*h, of(history.OrderFound, "1.2.1")).Token = 1 },
-			"fence", result.Mismatch, false, "token 1 of instance 1, buyer 2 after token 2 of instance 2, buyer 1"},
-		{"the fence lets a commit through that was overtaken", func(h *history.History) { at(*h, of(history.Begun, "1.1.1")).Token = 9 },
-			"fence", result.Mismatch, false, "although instance 1, buyer 1 had begun with token 9"},
-		{"the engine gave up", func(h *history.History) { at(*h, kind(history.LoadEnded)).Phase = stalledPhase },
-			"progress", result.Stalled, false, "until the load was given up at 2.000 s"},
-		{"a gap longer than the bound", func(h *history.History) { h.Plan.StallAfter = time.Millisecond },
-			"progress", result.Stalled, false, "nobody acquired for 7 ms from 0.021 s on"},
-		{"a step without evidence", func(h *history.History) { at(*h, kind(history.FaultInjected)).Text = "" },
-			"assumptions", result.Inconclusive, true, "step 1 (slow-call, planned) left no evidence"},
-		{"a step that wasn't played", func(h *history.History) {
-			h.Plan.Steps = append(h.Plan.Steps, history.Step{Fault: "kill-master", When: "later"})
-		}, "assumptions", result.Inconclusive, true, "step 2 (kill-master, later)"},
-		{"a fault that failed", func(h *history.History) {
-			*at(*h, of(history.SoldOut, "1.1.2")) = history.Event{N: at(*h, of(history.SoldOut, "1.1.2")).N, At: ms(502), Kind: history.FaultFailed, Fault: "slow-call", Step: 1, Err: "no proof"}
-		}, "assumptions", result.Inconclusive, false, "step 1 (slow-call) failed at 0.502 s: no proof"},
-		{"too few orders", func(h *history.History) { h.Plan.MinSold = 50 },
-			"assumptions", result.Inconclusive, false, "only 3 orders: fewer than 50"},
-		{"a sick server before", func(h *history.History) { at(*h, kind(history.ServerHealth)).Done = false },
-			"assumptions", result.Inconclusive, true, "server redis wasn't healthy before the load"},
-		{"a sick server after", func(h *history.History) {
-			e := at(*h, func(e history.Event) bool { return e.Phase == "after" })
-			e.Done, e.Text = false, "connection refused"
-		}, "assumptions", result.Inconclusive, true, "server redis wasn't healthy after the load: connection refused"},
-		{"a server nobody looked at again", func(h *history.History) {
-			at(*h, func(e history.Event) bool { return e.Phase == "after" }).Server = "another"
-		}, "assumptions", result.Inconclusive, true, "nobody looked at the health of server redis after the load"},
-		{"no health before", func(h *history.History) {
-			*h = without(*h, func(e history.Event) bool { return e.Phase == "before" })
-		}, "assumptions", result.Inconclusive, true, "before the load"},
-		{"the machine stood still", func(h *history.History) {
-			e := at(*h, of(history.SoldOut, "1.1.2"))
-			*e = history.Event{N: e.N, At: e.At, Kind: history.MachineStalled, Took: ms(150)}
-		}, "assumptions", result.Inconclusive, true, "this machine stood still for 150 ms from 0.352 s on"},
-		{"an instance broke down", func(h *history.History) {
-			e := at(*h, of(history.SoldOut, "2.1.2"))
-			*e = history.Event{N: e.N, At: ms(2001), Kind: history.InstanceExited, Instance: 2, Err: "exit status 2"}
-		}, "assumptions", result.Inconclusive, true, "instance 2 ended unplanned at 2.001 s: exit status 2"},
-		{"cut off", func(h *history.History) { h.Events = h.Events[:len(h.Events)-1] },
-			"assumptions", result.Inconclusive, true, "it has no run.ended"},
-		{"a hole", func(h *history.History) {
-			for i := 10; i < len(h.Events); i++ {
-				h.Events[i].N++
-			}
-		}, "assumptions", result.Inconclusive, true, "their numbers go up to"},
-	} {
+	for _, tc := range mutations {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			h := good()
@@ -142,6 +151,9 @@ func TestHarmlessChanges(t *testing.T) {
 			h.Plan.Renews = false
 			e := at(*h, of(history.SoldOut, "1.1.2"))
 			*e = history.Event{N: e.N, At: e.At, Kind: history.MachineStalled, Took: ms(150)}
+		},
+		"the engine gave up on buyers who wait for nothing": func(h *history.History) {
+			at(*h, kind(history.LoadEnded)).Phase = stalledPhase
 		},
 		"a short stall": func(h *history.History) {
 			e := at(*h, of(history.SoldOut, "1.1.2"))

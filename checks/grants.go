@@ -77,6 +77,9 @@ type laneState struct {
 	// their key yet. Replies of different connections may be stamped in the
 	// wrong order, so the release that explains it may still come.
 	overtaken []*Grant
+	// early removed a key although nobody held one as far as the stamps went:
+	// the key of a grant that is stamped only after it. nil when there is none.
+	early *history.Event
 }
 
 // maxOvertaken is how many grants may wait for a late stamp. One is usual.
@@ -164,6 +167,10 @@ func (k *keeper) acquired(s *laneState, g *Grant) {
 	}
 	if before := s.open; before != nil {
 		before.Loss = k.loss(before, g)
+		if e := s.early; before.Loss.Cause == Unexplained && e != nil && k.early(e, before) {
+			before.Loss = k.removal(before, e)
+			before.Loss.At, s.early = before.Event.At, nil
+		}
 		if before.Loss.Cause == Unexplained {
 			s.overtaken = append(s.overtaken, before)
 			s.overtaken = s.overtaken[max(0, len(s.overtaken)-maxOvertaken):]
@@ -174,6 +181,13 @@ func (k *keeper) acquired(s *laneState, g *Grant) {
 	if g.Event.Command != "SETNX" {
 		k.prolong(g, g.Event)
 	}
+}
+
+// early reports whether a release, stamped before a grant and not long before,
+// can have removed its key.
+func (k *keeper) early(e *history.Event, g *Grant) bool {
+	fits := e.Value == "" || e.Value == g.Event.Value
+	return fits && e.At <= g.Event.At && e.At >= g.Event.At-k.slack
 }
 
 // loss explains the end of a grant from the fact that the key was granted
@@ -225,11 +239,23 @@ func (k *keeper) prolong(g *Grant, e *history.Event) {
 
 // released closes the grant whose key a release removed.
 func (k *keeper) released(s *laneState, e *history.Event) {
-	by := k.by[e]
-	g := s.removed(e, by)
+	g := s.removed(e, k.by[e])
 	if g == nil {
+		s.early = e
 		return
 	}
+	g.Loss = k.removal(g, e)
+	if g.Next != nil {
+		g.Loss.At = min(e.At, g.Next.Event.At) // stamped late, see laneState.overtaken
+	}
+	if s.open == g {
+		s.open = nil
+	}
+}
+
+// removal is the end of a grant whose key the release e removed.
+func (k *keeper) removal(g *Grant, e *history.Event) KeyLoss {
+	by := k.by[e]
 	loss := KeyLoss{Cause: DeletedByOther, At: e.At, By: by, ByInst: e.Instance, Event: e}
 	same := by == g.Purchase
 	if by == nil || g.Purchase == nil {
@@ -238,23 +264,20 @@ func (k *keeper) released(s *laneState, e *history.Event) {
 	if same {
 		loss.Cause = ReleasedByOwn
 	}
-	if g.Next != nil {
-		loss.At = min(e.At, g.Next.Event.At) // stamped late, see laneState.overtaken
-	}
-	g.Loss = loss
-	if s.open == g {
-		s.open = nil
-	}
+	return loss
 }
 
 // removed is the grant whose key the release e, sent by a purchase, removed. A
 // release that compares removes the key with its value, a blind one whatever
 // is there. But a grant that was overtaken without a reason had that reason in
-// this release, if it was on its way by then.
+// this release, if it was on its way by then: by preference when it was its
+// own holder's.
 func (s *laneState) removed(e *history.Event, by *Purchase) *Grant {
-	for i, g := range s.overtaken {
-		if by != nil && g.Purchase == by && by.ReleaseStart != nil && by.ReleaseStart.At <= g.Next.Event.At {
-			s.overtaken = slices.Delete(s.overtaken, i, i+1)
+	if g := s.explained(e, by, true); g != nil {
+		return g
+	}
+	if s.open == nil || by == nil || s.open.Purchase != by {
+		if g := s.explained(e, by, false); g != nil {
 			return g
 		}
 	}
@@ -262,6 +285,23 @@ func (s *laneState) removed(e *history.Event, by *Purchase) *Grant {
 		return nil
 	}
 	return s.open
+}
+
+// explained takes the first overtaken grant that a release explains, of the
+// sender's own or of anybody.
+func (s *laneState) explained(e *history.Event, by *Purchase, own bool) *Grant {
+	for i, g := range s.overtaken {
+		if own && (by == nil || g.Purchase != by) || e.Value != "" && g.Event.Value != e.Value {
+			continue
+		}
+		unique := e.Value != "" && (s.open == nil || s.open.Event.Value != e.Value)
+		onItsWay := by != nil && by.ReleaseStart != nil && by.ReleaseStart.At <= g.Next.Event.At
+		if unique || onItsWay {
+			s.overtaken = slices.Delete(s.overtaken, i, i+1)
+			return g
+		}
+	}
+	return nil
 }
 
 // finish ends a grant that nobody followed, when its server died or its TTL

@@ -11,26 +11,68 @@ import (
 
 // The wire doesn't know purchases: it sees an instance take a key and, some
 // microseconds later, the instance says which of its purchases has acquired.
-// Links join the two by instance and time, first come, first served. A grant
-// whose reply never arrived stays without a purchase.
+// Links join the two by instance, value and time. A grant whose reply never
+// arrived stays without a purchase; it must not push all later ones of its
+// instance along by one.
 
 // linkGrants gives every grant its purchase.
 func (t *Timeline) linkGrants() {
-	free := make(map[int]*queue)
+	queues := make(map[int]*queue)
 	for _, g := range t.Grants {
-		q := free[g.Event.Instance]
+		q := queues[g.Event.Instance]
 		if q == nil {
 			q = &queue{}
-			free[g.Event.Instance] = q
+			queues[g.Event.Instance] = q
 		}
 		q.grants = append(q.grants, g)
 	}
+	t.linkByValue()
 	// Whoever has certainly acquired has a grant, so those choose first; a
 	// grant that is left may belong to an acquire whose outcome is unknown.
 	for _, answer := range []history.Kind{history.Acquired, history.AcquireUnknown} {
 		for _, p := range t.answered(answer) {
-			if q := free[p.Instance]; q != nil {
-				q.take(p)
+			if q := queues[p.Instance]; q != nil {
+				q.take(p, t.Plan.TTL)
+			}
+		}
+	}
+}
+
+// linkByValue links those who were the only ones of their instance to be
+// releasing when a release with their key's value was answered.
+func (t *Timeline) linkByValue() {
+	grants := make(map[owned]*Grant) // nil for a value that was granted more than once
+	for _, g := range t.Grants {
+		k := owned{g.Event.Instance, g.Event.Value}
+		if _, taken := grants[k]; taken {
+			grants[k] = nil
+			continue
+		}
+		grants[k] = g
+	}
+	releasing := make(map[int]map[*Purchase]bool)
+	for _, e := range t.Events {
+		now := releasing[e.Instance]
+		switch e.Kind {
+		case history.ReleaseStart:
+			if now == nil {
+				now = make(map[*Purchase]bool)
+				releasing[e.Instance] = now
+			}
+			if p := t.byID[e.Purchase]; p != nil {
+				now[p] = true
+			}
+		case history.Released, history.ReleaseNotHeld, history.ReleaseUnknown:
+			delete(now, t.byID[e.Purchase])
+		case history.WireReleased:
+			g := grants[owned{e.Instance, e.Value}]
+			if g == nil || e.Value == "" || g.Purchase != nil || len(now) != 1 {
+				continue
+			}
+			for p := range now {
+				if p.Grant == nil && p.Answered(history.Acquired) && p.askedAt() <= g.Event.At && g.Event.At <= p.Answer.At {
+					p.Grant, g.Purchase = g, p
+				}
 			}
 		}
 	}
@@ -61,6 +103,9 @@ func (q *queue) free(i int) int {
 		q.next = make([]int, len(q.grants)+1)
 		for j := range q.next {
 			q.next[j] = j
+			if j < len(q.grants) && q.grants[j].Purchase != nil {
+				q.next[j] = j + 1
+			}
 		}
 	}
 	root := i
@@ -73,26 +118,45 @@ func (q *queue) free(i int) int {
 	return root
 }
 
-// take links p with the first free grant between its question and its answer,
-// and with the grants of the same value on the other servers of a quorum.
-func (q *queue) take(p *Purchase) {
-	var from time.Duration
-	if p.Asked != nil {
-		from = p.Asked.At
+// take links p with a free grant between its question and its answer, and with
+// the grants of the same value on the other servers of a quorum. The first one
+// that is younger than a TTL comes first: whoever was granted the key before
+// hears of it before. An older one is taken only when there is no other, the
+// latest of them: its key had run out before anybody heard of it.
+func (q *queue) take(p *Purchase, ttl time.Duration) {
+	from, until := p.askedAt(), p.Answer.At
+	i := q.freeSince(max(from, until-ttl))
+	if p.Answered(history.Acquired) && !q.fits(i, until) {
+		for j := q.freeSince(from); q.fits(j, until); j = q.free(j + 1) {
+			i = j
+		}
+	} else if !p.Answered(history.Acquired) {
+		i = q.freeSince(from)
 	}
-	i := q.free(sort.Search(len(q.grants), func(i int) bool { return q.grants[i].Event.At >= from }))
+	if p.Grant != nil || !q.fits(i, until) {
+		return
+	}
+	p.Grant = q.grants[i]
 	var servers []string
-	for ; i < len(q.grants) && q.grants[i].Event.At <= p.Answer.At; i = q.free(i + 1) {
+	for ; q.fits(i, until); i = q.free(i + 1) {
 		g := q.grants[i]
-		if p.Grant == nil {
-			p.Grant = g
-		} else if g.Event.Value != p.Grant.Event.Value || g.Event.Key != p.Grant.Event.Key || slices.Contains(servers, g.Event.Server) {
+		if g.Event.Value != p.Grant.Event.Value || g.Event.Key != p.Grant.Event.Key || slices.Contains(servers, g.Event.Server) {
 			break // the next purchase's
 		}
 		servers = append(servers, g.Event.Server)
 		g.Purchase = p
 		q.next[i] = i + 1
 	}
+}
+
+// freeSince is the first free grant since a time.
+func (q *queue) freeSince(at time.Duration) int {
+	return q.free(sort.Search(len(q.grants), func(i int) bool { return q.grants[i].Event.At >= at }))
+}
+
+// fits reports whether there is a grant i, and it came by a time.
+func (q *queue) fits(i int, until time.Duration) bool {
+	return i < len(q.grants) && q.grants[i].Event.At <= until
 }
 
 // linkReleases says which purchase sent each release that the wire saw: by the

@@ -14,8 +14,9 @@ import (
 //
 // Two bounds apply. The plan's StallAfter bounds every gap between two
 // acquisitions, after what a planned fault explains is taken off it: the time
-// in which a killed server had no successor yet, the rest of a dead holder's
-// TTL, and the time in which this machine itself stood still. And whoever dies
+// in which a killed server had no successor yet, or in which a fault kept a
+// purchase in its call, the rest of a dead holder's TTL, and the time in which
+// this machine itself stood still. And whoever dies
 // while holding the key keeps it locked for one TTL at most, since a live
 // holder can't have set a longer one; the shop must go on by then, plus half a
 // TTL (and two pauses between attempts, when that is longer) for the next
@@ -55,8 +56,8 @@ type stall struct {
 
 // stall returns the gap that broke the bound, or nil.
 func (t *Timeline) stall() *stall {
-	gaps := t.gaps(append(append(t.outages(), t.standstills()...), t.inherited()...))
-	if e := t.LoadEnded; e != nil && e.Phase == stalledPhase {
+	gaps := t.gaps(slices.Concat(t.outages(), t.standstills(), t.played(), t.inherited()))
+	if e := t.LoadEnded; e != nil && e.Phase == stalledPhase && t.Left() > 0 {
 		return &stall{gap: gaps[len(gaps)-1], ended: e}
 	}
 	longest := slices.MaxFunc(gaps, func(a, b gap) int { return cmp.Compare(a.Possible, b.Possible) })
@@ -124,6 +125,19 @@ func (t *Timeline) standstills() []interval {
 	return found
 }
 
+// played are the times in which a fault kept a purchase in its call. A fault is
+// stamped when its act is over; whether the holder still had its key in the
+// meantime, and whether it knew, is for the other checks to say.
+func (t *Timeline) played() []interval {
+	var found []interval
+	for _, f := range t.Faults {
+		if p := t.byID[f.Purchase]; p != nil && p.CallStart != nil {
+			found = append(found, interval{p.CallStart.At, f.At})
+		}
+	}
+	return found
+}
+
 // inherited are the times in which a dead holder's key was still living out
 // its TTL.
 func (t *Timeline) inherited() []interval {
@@ -166,7 +180,7 @@ func (t *Timeline) lateAfterDeath() []late {
 	}
 	bound := t.Plan.TTL + max(t.Plan.TTL/2, 2*t.Plan.RetryEvery)
 	var found []late
-	for _, g := range t.gaps(append(t.outages(), t.standstills()...), deaths...) {
+	for _, g := range t.gaps(slices.Concat(t.outages(), t.standstills(), t.played()), deaths...) {
 		if g.Before != nil && g.Before.Kind == history.InstanceExited && g.Possible > bound {
 			found = append(found, late{gap: g, death: g.Before, bound: bound})
 		}
@@ -191,7 +205,8 @@ func (l late) finding(t *Timeline) result.Finding {
 func (t *Timeline) keyAfter(from time.Duration) *history.Event {
 	var found *history.Event
 	for _, e := range t.Events {
-		if e.Kind == history.KeyState && e.At >= from && (found == nil || e.Value != "" || found.Value == "") {
+		looked := e.Kind == history.KeyState && e.At >= from && e.Err == ""
+		if looked && (found == nil || e.Value != "" || found.Value == "") {
 			found = e
 		}
 	}

@@ -46,7 +46,11 @@ func TestKeyEvidenceInOtherWords(t *testing.T) {
 			assert.Contains(t, only(t, "progress", h).Text, tc.text)
 		})
 	}
-	h := without(standstill(), kind(history.KeyState))
+	h := standstill()
+	e := at(h, kind(history.KeyState))
+	e.Value, e.TTL, e.Err = "", 0, "connection refused"
+	assert.NotContains(t, only(t, "progress", h).Text, "key", "nobody could look")
+	h = without(standstill(), kind(history.KeyState))
 	assert.NotContains(t, only(t, "progress", h).Text, "key")
 }
 

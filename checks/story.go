@@ -78,17 +78,25 @@ func byCause(traces []Trace) string {
 }
 
 // foreignStory tells of the first release that removed somebody else's key,
-// by preference one that let a third holder in: the chain of the incident.
+// by preference one that let a third holder in after the sender's own key had
+// expired: the chain of the incident.
 func (t *Timeline) foreignStory() string {
 	var told *Grant
-	three, n := false, 0
+	best, n := 0, 0
 	for _, g := range t.Grants {
 		if !g.Foreign() {
 			continue
 		}
 		n++
-		if in := letsIn(g); told == nil || in && !three {
-			told, three = g, in
+		worth := 1
+		if letsIn(g) {
+			worth += 2
+		}
+		if byExpired(g) {
+			worth++
+		}
+		if worth > best {
+			told, best = g, worth
 		}
 	}
 	if told == nil {
@@ -96,7 +104,7 @@ func (t *Timeline) foreignStory() string {
 	}
 	loss := told.Loss
 	text := ""
-	if loss.By != nil && loss.By.Grant != nil && loss.By.Grant.Loss.Cause == Expired {
+	if byExpired(told) {
 		text = fmt.Sprintf("the key of %s expired at %s, ", loss.By, seconds(loss.By.Grant.Loss.At))
 	}
 	text += fmt.Sprintf("%s acquired at %s, the %s of %s removed that key at %s", told, seconds(told.Event.At),
@@ -104,13 +112,19 @@ func (t *Timeline) foreignStory() string {
 	if told.Next != nil {
 		text += fmt.Sprintf(", and %s entered at %s", told.Next, seconds(told.Next.Event.At))
 	}
-	if three {
+	if letsIn(told) {
 		text += ": three holders of one key"
 	}
 	if n > 1 {
 		text += fmt.Sprintf(" (%d keys were removed by somebody else in all)", n)
 	}
 	return text
+}
+
+// byExpired reports whether whoever removed g's key had lost its own by expiry.
+func byExpired(g *Grant) bool {
+	by := g.Loss.By
+	return by != nil && by.Grant != nil && by.Grant.Loss.Cause == Expired
 }
 
 // letsIn reports whether the foreign release of g's key let a third holder in:

@@ -124,6 +124,65 @@ func TestLateStampOfARelease(t *testing.T) {
 	assert.Equal(t, Expired, second.Loss.Cause, "B kept its key")
 }
 
+// TestLateStampOfAForeignRelease: the same, and the release was a third one's.
+func TestLateStampOfAForeignRelease(t *testing.T) {
+	t.Parallel()
+	s := newScript(5)
+	x := s.buy("X", 3, 1).enter(10) // expires at 310
+	s.buy("A", 1, 1).ask(20).granted(320).acquired(321)
+	x.add(340, history.Event{Kind: history.ReleaseStart})
+	s.buy("B", 2, 1).ask(30).granted(341).acquired(342)
+	x.wire(343, history.Event{Kind: history.WireReleased, Command: "DEL", Done: true}).add(344, history.Event{Kind: history.Released})
+	tl := Reconstruct(s.end())
+	assert.Equal(t, Expired, tl.Purchase("X").Grant.Loss.Cause)
+	a := tl.Purchase("A").Grant.Loss
+	assert.Equal(t, DeletedByOther, a.Cause)
+	assert.Equal(t, "X", a.By.ID)
+	assert.Equal(t, ms(341), a.At)
+	assert.Equal(t, Expired, tl.Purchase("B").Grant.Loss.Cause)
+}
+
+// TestEarlyStampOfARelease: the release was stamped before the grant whose key
+// it removed.
+func TestEarlyStampOfARelease(t *testing.T) {
+	t.Parallel()
+	s := newScript(5)
+	x := s.buy("X", 3, 1).enter(10) // expires at 310
+	x.add(318, history.Event{Kind: history.ReleaseStart}).
+		wire(319, history.Event{Kind: history.WireReleased, Command: "DEL", Done: true}).add(322, history.Event{Kind: history.Released})
+	s.buy("W", 3, 2).enter(300).release(315, true)
+	s.buy("A", 1, 1).ask(20).granted(320).acquired(321)
+	s.buy("B", 2, 1).ask(30).granted(323).acquired(324)
+	a := Reconstruct(s.end()).Purchase("A").Grant.Loss
+	assert.Equal(t, DeletedByOther, a.Cause)
+	assert.Equal(t, "X", a.By.ID)
+}
+
+// TestLostReplyDoesNotShiftLinks: an acquire whose reply never came, cleaned
+// up by its value, in an instance whose other buyers go on.
+func TestLostReplyDoesNotShiftLinks(t *testing.T) {
+	t.Parallel()
+	s := newScript(9)
+	compare := func(id string) history.Event {
+		return history.Event{Kind: history.WireReleased, Command: "EVALSHA", Value: id, Done: true}
+	}
+	sale := func(id string, buyer, at int) {
+		s.buy(id, 1, buyer).ask(6).granted(at).acquired(at+1).add(at+2, history.Event{Kind: history.ReleaseStart}).
+			wire(at+3, compare(id)).add(at+4, history.Event{Kind: history.Released})
+	}
+	s.buy("U", 1, 1).ask(5).granted(10).wire(15, compare("U")).add(90, history.Event{Kind: history.AcquireUnknown})
+	for i, id := range []string{"A", "B", "C"} {
+		sale(id, 2+i, 20+10*i)
+	}
+	tl := Reconstruct(s.end())
+	for _, id := range []string{"U", "A", "B", "C"} {
+		p := tl.Purchase(id)
+		require.NotNil(t, p.Grant, id)
+		assert.Equal(t, id, p.Grant.Event.Value)
+		assert.Equal(t, ReleasedByOwn, p.Grant.Loss.Cause, id)
+	}
+}
+
 // TestUnexplainedLossStaysUnexplained: a key that went away for no reason that
 // the history shows, such as a flush.
 func TestUnexplainedLossStaysUnexplained(t *testing.T) {

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/oversell/oversell/history"
 )
@@ -13,8 +14,7 @@ type Trace struct {
 	Link
 }
 
-// Link is what one stale commit did and how it came to that. Every unit that
-// the commit put back on the shelf has the same one.
+// Link is one sale that a stale commit didn't know of, and how it came to that.
 type Link struct {
 	Commit  Commit    // wrote an old stock over a newer one
 	Seller  *Purchase // who sold after the commit's reading and before its writing; nil when unknown
@@ -48,17 +48,22 @@ func Traces(h history.History) []Trace { return Reconstruct(h).traces() }
 
 // traces gives the i-th unit too many to the i-th unit that a stale commit
 // brought back: each such unit becomes one sale beyond the stock, or stays on
-// the shelf.
+// the shelf. Of several units that one commit brought back, each stands for
+// one sale that the commit didn't know of.
 func (t *Timeline) traces() []Trace {
 	var found []Trace
 	beyond := len(t.Commits) - t.Plan.Stock
 	for _, b := range t.broughtBack() {
-		link := t.link(b.commit)
-		for range b.units {
+		sellers := t.sellers(b.commit)
+		for k := range b.units {
 			if len(found) == len(t.Commits) {
 				return found // a stock out of nowhere; no more units can have been sold
 			}
-			tr := Trace{Unit: len(found) + 1, Link: link}
+			var seller *Purchase
+			if n := len(sellers); n > 0 {
+				seller = sellers[min(k, n-1)]
+			}
+			tr := Trace{Unit: len(found) + 1, Link: t.link(t.Commits[b.commit], seller)}
 			if tr.Unit <= beyond {
 				tr.Order = t.Plan.Stock + tr.Unit
 			}
@@ -68,19 +73,43 @@ func (t *Timeline) traces() []Trace {
 	return found
 }
 
-// link explains one stale commit.
-func (t *Timeline) link(i int) Link {
-	l := Link{Commit: t.Commits[i]}
-	p := l.Commit.Purchase
+// maxBetween is how many commits may lie between a reading and its writing.
+const maxBetween = 1000
+
+// sellers are those who sold between the reading and the writing of a commit,
+// in commit order.
+func (t *Timeline) sellers(i int) []*Purchase {
+	p := t.Commits[i].Purchase
 	if p == nil {
+		return nil
+	}
+	var found []*Purchase
+	for j := i - 1; j >= max(0, i-maxBetween); j-- {
+		c := t.Commits[j]
+		// From here back, everything was there when the stock was read.
+		if c.After == t.Commits[i].Read || p.Asked != nil && c.At < p.Asked.At {
+			break
+		}
+		if c.Purchase != nil && c.Purchase != p {
+			found = append(found, c.Purchase)
+		}
+	}
+	slices.Reverse(found)
+	return found
+}
+
+// link explains how a stale commit came to miss a sale.
+func (t *Timeline) link(c Commit, seller *Purchase) Link {
+	l := Link{Commit: c, Seller: seller}
+	if c.Purchase == nil {
 		return l
 	}
-	l.Seller, l.Overlap = t.seller(i)
-	first := p
-	if l.Overlap != nil {
-		first = l.Overlap.First
-	} else if l.Seller != nil && l.Seller.From < p.From {
-		first = l.Seller
+	first := c.Purchase
+	if o, ok := overlapOf(c.Purchase, seller); ok {
+		l.Overlap = &o
+	}
+	if seller != nil && grantedBefore(seller, first) {
+		first = seller
 	}
 	l.Losses = losses(first)
 	if n := len(l.Losses); n > 0 {
@@ -90,29 +119,13 @@ func (t *Timeline) link(i int) Link {
 	return l
 }
 
-// maxBetween is how many commits may lie between a reading and its writing.
-const maxBetween = 1000
-
-// seller is who changed the stock between the reading and the writing of a
-// stale commit, by preference one who was inside at the same time.
-func (t *Timeline) seller(i int) (*Purchase, *Overlap) {
-	p := t.Commits[i].Purchase
-	var seller *Purchase
-	for j := i - 1; j >= max(0, i-maxBetween); j-- {
-		c := t.Commits[j]
-		// From here back, everything was there when the stock was read.
-		if c.After == t.Commits[i].Read || p.Asked != nil && c.At < p.Asked.At {
-			break
-		}
-		if c.Purchase == nil {
-			continue
-		}
-		seller = c.Purchase
-		if o, ok := overlapOf(p, seller); ok {
-			return seller, &o
-		}
+// grantedBefore reports whether the server granted the key to a before b. Who
+// heard of it first doesn't matter, if the wire saw both.
+func grantedBefore(a, b *Purchase) bool {
+	if a.Grant != nil && b.Grant != nil {
+		return a.Grant.Event.At < b.Grant.Event.At
 	}
-	return seller, nil
+	return a.From < b.From
 }
 
 // maxLosses bounds a chain of foreign releases. One is the incident's.
@@ -156,16 +169,19 @@ func (t *Timeline) faultBehind(l Lost) *history.Event {
 }
 
 // nearer reports whether fault a explains the death of a server better than b
-// does: it names the server, or it was closer in time.
+// does. A fault is stamped when its act is over, so the one that killed the
+// server comes after the death, and its proof names the server; else the one
+// that was closest in time will do.
 func nearer(a, b *history.Event, l Lost) bool {
-	if named := a.Server == l.Server; named != (b.Server == l.Server) {
-		return named
-	}
-	at := l.At
+	death := l.At
 	if l.Event != nil {
-		at = l.Event.At
+		death = l.Event.At
 	}
-	return (a.At - at).Abs() < (b.At - at).Abs()
+	killed := func(f *history.Event) bool { return f.At >= death && strings.Contains(f.Text, l.Server) }
+	if killed(a) != killed(b) {
+		return killed(a)
+	}
+	return (a.At - death).Abs() < (b.At - death).Abs()
 }
 
 // events numbers everything that the link rests on, in the order of the file.

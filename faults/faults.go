@@ -3,13 +3,19 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/inventory"
 	"github.com/oversell/oversell/result"
 	"github.com/oversell/oversell/wire"
 )
+
+// ErrNotReal is wrapped by Available when a fault needs real processes or real
+// servers, and the run has none.
+var ErrNotReal = errors.New("needs real processes (--backend docker or process)")
 
 // Fault is one act, with proof that it really happened.
 type Fault interface {
@@ -34,6 +40,13 @@ type Instance interface {
 	// Kill ends the process by SIGKILL and returns once it is gone, with how it
 	// ended ("pid 4711: signal: killed").
 	Kill(ctx context.Context) (how string, err error)
+	// Pause freezes the process as by SIGSTOP and returns once it stands still;
+	// Resume lets it go on.
+	Pause(ctx context.Context) error
+	Resume(ctx context.Context) error
+	// Cancel ends every purchase under way in the instance, as if its customer
+	// had gone. It doesn't wait.
+	Cancel()
 	// Real reports whether it is an OS process.
 	Real() bool
 }
@@ -47,7 +60,10 @@ type Moment struct {
 	Exchange *wire.Exchange // at points on the wire, else nil
 	// Overtaken is, at Overtaking, the purchase that is still in its slowed call.
 	Overtaken string
-	Count     int // how often the trigger's point was reached so far, this time included
+	// Answer says what becomes of the command or reply at a point on the wire;
+	// without it, it passes.
+	Answer func(wire.Action)
+	Count  int // how often the trigger's point was reached so far, this time included
 }
 
 // Target is what a fault may touch.
@@ -60,6 +76,7 @@ type Target struct {
 	Instance Instance    // whom the trigger named; nil before there is a moment
 	Moment   Moment
 	History  *history.Recorder
+	Store    inventory.Store // nil before there is a moment
 }
 
 // Step is one planned fault.

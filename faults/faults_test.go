@@ -121,6 +121,9 @@ func TestOutlastEndsBeforeTheTTLWhenTheLockHolds(t *testing.T) {
 // dying is an instance that can be killed, or not.
 type dying struct{ err error }
 
+func (d dying) Pause(context.Context) error          { return d.err }
+func (d dying) Resume(context.Context) error         { return d.err }
+func (d dying) Cancel()                              {}
 func (d dying) ID() int                              { return 3 }
 func (d dying) Real() bool                           { return true }
 func (d dying) Kill(context.Context) (string, error) { return "pid 4711: signal: killed", d.err }

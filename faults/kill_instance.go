@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/oversell/oversell/result"
@@ -23,7 +22,7 @@ func (KillInstance) Summary() string {
 // Available implements Fault: goroutines can't be killed.
 func (KillInstance) Available(t Target) error {
 	if !t.Real {
-		return errors.New("kill needs real processes")
+		return fmt.Errorf("kill %w", ErrNotReal)
 	}
 	return nil
 }

@@ -2,7 +2,7 @@ package faults
 
 import (
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/result"
@@ -10,9 +10,10 @@ import (
 
 // Outlast lets the business call go on until other buyers have sold something
 // meanwhile. It stands at Called, behind whatever let them in. When the lock
-// keeps them out, the call ends nine tenths into the lock's TTL.
+// keeps them out, the call ends nine tenths into the lock's TTL, or sooner.
 type Outlast struct {
-	Sales int // how many units others sell meanwhile
+	Sales int           // how many units others sell meanwhile
+	Bound time.Duration // the longest wait; 0 means nine tenths of the TTL
 }
 
 // Name implements Fault.
@@ -26,25 +27,17 @@ func (Outlast) Available(Target) error { return nil }
 
 // Inject returns when the call does.
 func (f Outlast) Inject(ctx context.Context, t Target) (result.Evidence, Heal, error) {
+	sales := t.watchSales(f.Sales)
+	defer sales.Stop()
+	bound := t.Plan.TTL * 9 / 10
+	if f.Bound > 0 {
+		bound = min(bound, f.Bound)
+	}
 	started := t.History.Now()
-	sold := 0
-	watch := t.History.Watch(func(e history.Event) bool {
-		if e.Kind == history.Committed && e.Purchase != t.Moment.Purchase {
-			sold++
-		}
-		return sold >= f.Sales
-	})
-	defer watch.Stop()
-	bound, cancel := context.WithTimeout(ctx, t.Plan.TTL*9/10)
-	defer cancel()
-	_, err := watch.Wait(bound)
-	if ctx.Err() != nil {
-		return result.Evidence{}, nil, ctx.Err()
-	}
-	meanwhile := fmt.Sprintf("others sold %d units meanwhile", f.Sales)
+	sold, err := sales.within(ctx, bound)
 	if err != nil {
-		meanwhile = "the lock let nobody else sell meanwhile"
+		return result.Evidence{}, nil, err
 	}
-	return proof(f, t, "the call of %s went on for %s more, %s",
-		history.Who(t.Moment.Purchase), rounded(t.History.Now()-started), meanwhile), nil, nil
+	return proof(f, t, "the call of %s went on for %s more; %s",
+		history.Who(t.Moment.Purchase), rounded(t.History.Now()-started), sold), nil, nil
 }

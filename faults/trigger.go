@@ -21,6 +21,9 @@ const (
 	// Overtaking: as Called, while another purchase is still inside a call that
 	// a fault has slowed down; reached once per slowed call.
 	Overtaking Point = "overtaking"
+	// Committing: the purchase has looked at its lock for the last time, and its
+	// write comes next.
+	Committing Point = "committing"
 	// Renewing: a renewal has been sent and hasn't reached the server.
 	Renewing Point = "renewing"
 	// Releasing: a release has been sent and hasn't reached the server.
@@ -28,6 +31,9 @@ const (
 	// Released: the reply to a release that removed the key has left the server
 	// and hasn't reached the instance.
 	Released Point = "released"
+	// Holding: any command of a holder on its key, an expiry, a renewal or a
+	// release, has been sent and hasn't reached the server.
+	Holding Point = "holding"
 )
 
 // Trigger says when a step is played.
@@ -37,8 +43,9 @@ type Trigger struct {
 	Nth   int // the n-th time that the point is reached; 0 means 1
 	Every int // and every so many times after; 0 means once. With Nth 0: at Every, 2 x Every, ...
 	// After is the number of an earlier step (1, 2, ...): only moments after it
-	// was injected count. 0 for none.
-	After int
+	// was injected count. During is the same from the beginning of its injection
+	// on. 0 for none.
+	After, During int
 }
 
 // Due reports whether the n-th time (1, 2, ...) that the trigger's point is
@@ -73,6 +80,9 @@ func (w Trigger) String() string {
 	}
 	if w.After > 0 {
 		s += fmt.Sprintf(" after step %d", w.After)
+	}
+	if w.During > 0 {
+		s += fmt.Sprintf(" since step %d began", w.During)
 	}
 	return s
 }

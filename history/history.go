@@ -51,7 +51,7 @@ const (
 const (
 	RunStarted     Kind = "run.started"
 	LoadStarted    Kind = "load.started"
-	LoadEnded      Kind = "load.ended"      // Text: why ("every buyer is done", "no progress for 2s", ...)
+	LoadEnded      Kind = "load.ended"      // Phase: "done", "sold out", "stalled" or "interrupted"; Text: why
 	RunEnded       Kind = "run.ended"       //
 	FaultInjected  Kind = "fault.injected"  // Fault, Step, Instance and Purchase of the target, Text (proof)
 	FaultFailed    Kind = "fault.failed"    // Fault, Step, Err: no evidence
@@ -61,7 +61,7 @@ const (
 	KeyState       Kind = "key.state"       // Server, Key, Value ("" when absent), TTL (-1 none, -2 no key, else ms)
 	StockCounted   Kind = "stock.counted"   // Units left, Count orders: the inventory after the load
 	OrderFound     Kind = "order.found"     // Purchase, Token, Instance, Buyer: one order in the inventory, in commit order
-	MachineStalled Kind = "machine.stalled" // Took: this machine ran nothing for so long; Instance 0 is the engine
+	MachineStalled Kind = "machine.stalled" // Took: this process ran nothing for so long; Instance 0 is the engine; Fault: planned by that
 	ServerInfo     Kind = "server.info"     // Server, Info
 )
 

@@ -48,6 +48,8 @@ type body interface {
 	kill(ctx context.Context) (how string, err error)
 	ended() <-chan struct{} // closed when the body has ended and its output is closed
 	how() string            // how it ended, once it has
+	pause(ctx context.Context) error
+	resume(ctx context.Context) error
 	real() bool
 	pid() int
 }
@@ -74,6 +76,17 @@ func (h *Host) Kill(ctx context.Context) (how string, err error) {
 	}
 	return h.body.kill(ctx)
 }
+
+// Pause freezes the instance's process, as by SIGSTOP, and returns once it
+// stands still.
+func (h *Host) Pause(ctx context.Context) error { return h.body.pause(ctx) }
+
+// Resume lets a frozen process go on.
+func (h *Host) Resume(ctx context.Context) error { return h.body.resume(ctx) }
+
+// Cancel ends every purchase that is under way in the instance, as if its
+// customer had gone. It doesn't wait.
+func (h *Host) Cancel() { h.send(message{Type: msgCancel}) }
 
 // Ready waits until the instance's servers answer and its buyers wait for Go.
 func (h *Host) Ready(ctx context.Context) error {
@@ -154,7 +167,7 @@ func (h *Host) hear(m message) {
 			h.desk.Event(*m.Event)
 		}
 	case msgCall:
-		c := Call{Instance: h.id, Buyer: m.Buyer, Purchase: m.Purchase, Token: m.Token, Units: m.Units}
+		c := Call{Instance: h.id, Buyer: m.Buyer, Purchase: m.Purchase, Token: m.Token, Units: m.Units, Commit: m.Commit}
 		h.calls.Go(func() {
 			h.desk.Call(h.ctx, c)
 			h.send(message{Type: msgReturn, Purchase: c.Purchase})

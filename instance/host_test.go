@@ -264,7 +264,7 @@ func TestGoroutinesCantBeKilled(t *testing.T) {
 	defer h.Stop(t.Context())
 	require.False(t, h.Real())
 	_, err := h.Kill(t.Context())
-	require.ErrorContains(t, err, "kill needs real processes")
+	require.ErrorContains(t, err, "needs real processes")
 	require.NoError(t, h.Ready(t.Context()), "it is still alive")
 }
 

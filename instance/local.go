@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// errNotReal is why a goroutine can't be killed.
-var errNotReal = errors.New("instance: a goroutine of this process can't be killed; kill needs real processes (--backend docker or process)")
+// errNotReal is why goroutines can't be killed or paused.
+var errNotReal = errors.New("instance: goroutines of this process can be neither killed nor paused; that needs real processes (--backend docker or process)")
 
 // local is an instance that lives in this process.
 type local struct {
@@ -44,7 +44,9 @@ func (b *local) kill(context.Context) (string, error) {
 	return b.how(), nil
 }
 
-func (b *local) ended() <-chan struct{} { return b.endedCh }
-func (b *local) how() string            { return "returned" }
-func (b *local) real() bool             { return false }
-func (b *local) pid() int               { return os.Getpid() }
+func (b *local) pause(context.Context) error  { return errNotReal }
+func (b *local) resume(context.Context) error { return errNotReal }
+func (b *local) ended() <-chan struct{}       { return b.endedCh }
+func (b *local) how() string                  { return "returned" }
+func (b *local) real() bool                   { return false }
+func (b *local) pid() int                     { return os.Getpid() }

@@ -63,6 +63,9 @@ func (b *process) kill(ctx context.Context) (string, error) {
 	}
 }
 
+func (b *process) pause(ctx context.Context) error  { return b.child.Pause(ctx) }
+func (b *process) resume(ctx context.Context) error { return b.child.Resume(ctx) }
+
 func (b *process) ended() <-chan struct{} { return b.endedCh }
 
 func (b *process) how() string {

@@ -21,6 +21,7 @@ type message struct {
 	Buyer    int            `json:"buyer,omitempty"`    // call
 	Token    int64          `json:"token,omitempty"`    // call
 	Units    int            `json:"units,omitempty"`    // call
+	Commit   bool           `json:"commit,omitempty"`   // call
 	Err      string         `json:"err,omitempty"`      // failed
 }
 
@@ -36,7 +37,8 @@ const (
 	msgStart  = "start"
 	msgGo     = "go"
 	msgReturn = "return"
-	msgStop   = "stop" // give up what is under way and exit
+	msgCancel = "cancel" // the customers of every purchase under way are gone
+	msgStop   = "stop"   // give up what is under way and exit
 )
 
 // Start is all that a worker needs to know.
@@ -52,6 +54,7 @@ type Start struct {
 	Seed       int64         `json:"seed"`
 	Wants      []int         `json:"wants"` // units wanted by buyer 1, 2, ...
 	Fence      bool          `json:"fence"`
+	AskCommit  bool          `json:"ask_commit,omitempty"` // every commit is announced like a business call
 
 	ClientRetries int           `json:"client_retries"` // 0 is none
 	Shape         cluster.Shape `json:"shape"`
@@ -67,11 +70,13 @@ type Server struct {
 	Dial      string       `json:"dial"`      // the wire's port for this instance; "" without sockets
 }
 
-// Call is a business call that has begun in an instance.
+// Call is a business call that has begun in an instance, or, where the engine
+// wants to know, a commit that is about to be written.
 type Call struct {
 	Instance int
 	Buyer    int
 	Purchase string
 	Token    int64 // fencing token
 	Units    int   // the stock that the purchase read
+	Commit   bool  // the call has returned and the lock was found held: the write comes next
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/oversell/oversell/history"
@@ -34,7 +35,16 @@ type Shop struct {
 	Record func(history.Event)
 	// Call is the business call. It blocks until the call returns or ctx ends.
 	Call func(ctx context.Context, c Call) error
+	// AskCommit announces every commit through Call too, after the purchase has
+	// looked at its lock for the last time.
+	AskCommit bool
+
+	underWay cancels
 }
+
+// Cancel ends every purchase under way, as if its customer had gone. Buyers
+// come back for what they didn't get.
+func (s *Shop) Cancel() { s.underWay.all() }
 
 // Buy lets one buyer purchase until it has what it wants, nothing is left, or
 // ctx ends.
@@ -42,7 +52,7 @@ func (s *Shop) Buy(ctx context.Context, buyer, wants int, rng *rand.Rand) {
 	patience := s.Retry
 	for attempt := 1; wants > 0; attempt++ {
 		p := purchase{Shop: s, buyer: buyer, id: history.PurchaseID(s.Instance, buyer, attempt)}
-		switch p.run(ctx) {
+		switch p.attempt(ctx) {
 		case bought:
 			wants--
 			continue
@@ -91,6 +101,15 @@ func (p *purchase) record(e history.Event) {
 	p.Record(e)
 }
 
+// attempt runs the purchase under a context that Cancel can end.
+func (p *purchase) attempt(ctx context.Context) outcome {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	forget := p.underWay.add(cancel)
+	defer forget()
+	return p.run(ctx)
+}
+
 // run is the incident's purchase: acquire, begin, call, commit, release.
 func (p *purchase) run(ctx context.Context) outcome {
 	p.record(history.Event{Kind: history.AcquireStart})
@@ -105,10 +124,44 @@ func (p *purchase) run(ctx context.Context) outcome {
 	}
 	p.record(history.Event{Kind: history.Acquired})
 	inside, done := p.untilLost(ctx, lease)
-	got := p.buy(inside)
+	got := p.buy(inside, ctx)
 	done()
 	p.release(ctx, lease)
 	return got
+}
+
+// errCancelled is the cause with which a purchase's context ends on Cancel.
+var errCancelled = errors.New("instance: the customer is gone")
+
+// cancels ends the purchases under way. Safe for concurrent use.
+type cancels struct {
+	mu   sync.Mutex
+	next int
+	list map[int]context.CancelCauseFunc
+}
+
+func (c *cancels) add(cancel context.CancelCauseFunc) (forget func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.list == nil {
+		c.list = map[int]context.CancelCauseFunc{}
+	}
+	id := c.next
+	c.next++
+	c.list[id] = cancel
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.list, id)
+	}
+}
+
+func (c *cancels) all() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cancel := range c.list {
+		cancel(errCancelled)
+	}
 }
 
 // errLost is the cause with which a purchase's context ends when its lock is lost.
@@ -140,8 +193,9 @@ func (p *purchase) untilLost(ctx context.Context, lease locks.Lease) (_ context.
 	}
 }
 
-// buy is what the lock protects. It gives up when ctx ends.
-func (p *purchase) buy(ctx context.Context) outcome {
+// buy is what the lock protects. It gives up when ctx ends, which it also does
+// when the lock is lost; the write itself only ends with the purchase.
+func (p *purchase) buy(ctx, purchase context.Context) outcome {
 	token, units, err := p.Store.Begin(ctx, p.SKU)
 	if err != nil {
 		return p.abandon(ctx, err)
@@ -157,7 +211,10 @@ func (p *purchase) buy(ctx context.Context) outcome {
 	if err != nil {
 		return p.abandon(ctx, err)
 	}
-	return p.commit(ctx, token, units-1)
+	if ctx.Err() != nil {
+		return p.abandon(ctx, ctx.Err())
+	}
+	return p.commit(purchase, token, units)
 }
 
 func (p *purchase) abandon(ctx context.Context, err error) outcome {
@@ -168,13 +225,18 @@ func (p *purchase) abandon(ctx context.Context, err error) outcome {
 	return again
 }
 
-// commit writes stock and order. A commit whose outcome is unknown counts as
-// bought: the customer who comes back for it would make two orders of one wish.
-func (p *purchase) commit(ctx context.Context, token int64, units int) outcome {
-	if ctx.Err() != nil {
-		return p.abandon(ctx, ctx.Err())
-	}
+// commit sells one of the units that were read: it writes stock and order. A
+// commit whose outcome is unknown counts as bought: the customer who comes back
+// for it would make two orders of one wish.
+func (p *purchase) commit(ctx context.Context, token int64, read int) outcome {
+	units := read - 1
 	p.record(history.Event{Kind: history.CommitStart, Token: token, Units: units})
+	if p.AskCommit {
+		c := Call{Instance: p.Instance, Buyer: p.buyer, Purchase: p.id, Token: token, Units: read, Commit: true}
+		if err := p.Call(ctx, c); err != nil {
+			return p.abandon(ctx, err)
+		}
+	}
 	o := inventory.Order{ID: p.id, SKU: p.SKU, Token: token, Instance: p.Instance, Buyer: p.buyer}
 	before, err := p.Store.Commit(ctx, o, units, p.Fence)
 	switch {

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -45,6 +46,8 @@ type worker struct {
 	enc   *json.Encoder
 
 	clock history.Clock
+
+	cancel atomic.Pointer[func()] // ends the purchases under way
 
 	callMu sync.Mutex
 	calls  map[string]chan struct{} // business calls that haven't returned, by purchase
@@ -82,8 +85,14 @@ func (w *worker) read(ctx context.Context, in io.Reader, messages chan<- message
 		if dec.Decode(&m) != nil || m.Type == msgStop {
 			return
 		}
-		if m.Type == msgReturn {
+		switch m.Type {
+		case msgReturn:
 			w.returned(m.Purchase)
+			continue
+		case msgCancel:
+			if cancel := w.cancel.Load(); cancel != nil {
+				(*cancel)()
+			}
 			continue
 		}
 		select {
@@ -110,6 +119,8 @@ func (w *worker) work(ctx context.Context, s Start, messages <-chan message) err
 	if m, ok := <-messages; !ok || m.Type != msgGo {
 		return nil // stopped before the load began
 	}
+	cancel := shop.Cancel
+	w.cancel.Store(&cancel)
 	var buyers errgroup.Group
 	for i, wants := range s.Wants {
 		rng := rand.New(rand.NewPCG(uint64(s.Seed), uint64(s.Instance)<<32|uint64(i)))
@@ -160,7 +171,7 @@ func (w *worker) open(ctx context.Context, s Start) (shop *Shop, closeShop func(
 	return &Shop{
 		Instance: s.Instance, Locker: locker, Store: store,
 		Key: s.Key, SKU: s.SKU, TTL: s.TTL, Fence: s.Fence, Retry: s.RetryEvery,
-		Record: w.record, Call: w.call,
+		Record: w.record, Call: w.call, AskCommit: s.AskCommit,
 	}, closeShop, nil
 }
 
@@ -196,7 +207,7 @@ func (w *worker) call(ctx context.Context, c Call) error {
 	w.callMu.Lock()
 	w.calls[c.Purchase] = back
 	w.callMu.Unlock()
-	w.send(message{Type: msgCall, Purchase: c.Purchase, Buyer: c.Buyer, Token: c.Token, Units: c.Units})
+	w.send(message{Type: msgCall, Purchase: c.Purchase, Buyer: c.Buyer, Token: c.Token, Units: c.Units, Commit: c.Commit})
 	select {
 	case <-back:
 		return nil

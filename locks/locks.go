@@ -46,7 +46,9 @@ type Lease interface {
 }
 
 // Clients are an instance's ways to the servers that hold locks. Every
-// connection crosses the instance's wire.
+// connection crosses the instance's wire. Their go-redis clients don't retry
+// (MaxRetries -1) and keep to deadlines (ContextTimeoutEnabled): a retry behind a
+// lock's back can turn "acquired" into "not acquired", see Refused.
 type Clients struct {
 	Shape cluster.Shape
 	// Redis is the server, or the master that the sentinels name. Nil in the

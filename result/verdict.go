@@ -59,28 +59,3 @@ const (
 	Truth          Property = "truth"          // what the lock said against what the server held
 	Assumptions    Property = "assumptions"    // the run itself is worth judging
 )
-
-// Hazard is one way in which the world misbehaves.
-type Hazard string
-
-// The hazards that scenarios provoke and that lock kinds claim to withstand.
-const (
-	SlowCall    Hazard = "slow-call"    // the call outlives the TTL
-	HolderCrash Hazard = "holder-crash" // the holder's process dies between acquire and expiry
-	LostMaster  Hazard = "lost-master"  // the master dies before its replicas have the lock
-)
-
-// Hazards lists every hazard with one line about it.
-func Hazards() []struct {
-	Hazard  Hazard
-	Summary string
-} {
-	return []struct {
-		Hazard  Hazard
-		Summary string
-	}{
-		{SlowCall, "the business call outlives the lock's TTL"},
-		{HolderCrash, "the holder's process dies between acquiring and setting the expiry"},
-		{LostMaster, "the master dies before its replicas have the lock"},
-	}
-}

@@ -6,5 +6,35 @@ func All() []Scenario {
 		ttlExpiry,
 		crashBeforeExpire,
 		sentinelFailover,
+
+		lateRelease,
+		repeatedRelease,
+		lateRenewal,
+		lostRenewal,
+		lostCommand,
+		lostReply,
+		cancelledAcquire,
+		stuckCall,
+		pausedHolder,
+		partition,
+		bypass,
+
+		frozenServer,
+		serverDown,
+		emptyRestart,
+		flushed,
+		evicted,
+		clockJump,
+
+		manualFailover,
+		quorumLosesOne,
+		quorumSlowOne,
+		quorumLosesThree,
+
+		shortCalls,
+		killedHolder,
+		scriptFlush,
+		disconnected,
+		fullServer,
 	}
 }

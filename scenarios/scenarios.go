@@ -3,6 +3,7 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/oversell/oversell/cluster"
@@ -18,6 +19,11 @@ type Scenario struct {
 	Shape   cluster.Shape
 	Load    Load
 	Steps   []faults.Step
+}
+
+// Reaches reports whether a step of the scenario stands at p.
+func (s Scenario) Reaches(p faults.Point) bool {
+	return slices.ContainsFunc(s.Steps, func(st faults.Step) bool { return st.When.Point == p })
 }
 
 // Load is how the shop is used.
@@ -37,6 +43,31 @@ type Load struct {
 	// left and no fault is being played, before the shop counts as stalled.
 	StallAfter time.Duration
 }
+
+// flashSale is the load that most scenarios share: enough buyers that somebody
+// always waits, and calls that are short beside the TTL.
+func flashSale() Load {
+	return Load{
+		Stock: 100, Instances: 6, Buyers: 200,
+		TTL: 300 * time.Millisecond, MinTTL: 50 * time.Millisecond,
+		Call: 4 * time.Millisecond, RetryEvery: 30 * time.Millisecond,
+		StallAfter: 3 * time.Second,
+	}
+}
+
+// longTTL is flashSale with a TTL that neither ends nor is renewed while a
+// fault is played: what the fault does to the key is all that happens to it.
+func longTTL() Load {
+	l := flashSale()
+	l.TTL, l.MinTTL, l.StallAfter = 18*time.Second, 10*time.Second, 10*time.Second
+	return l
+}
+
+// tenth is the tenth time that p is reached: the shop is in full swing by then.
+func tenth(p faults.Point) faults.Trigger { return faults.Trigger{Point: p, Nth: 10} }
+
+// next is the first time that p is reached after a step was injected.
+func next(p faults.Point, after int) faults.Trigger { return faults.Trigger{Point: p, After: after} }
 
 // Wanted is Requests with its default applied.
 func (l Load) Wanted() int {

@@ -20,12 +20,7 @@ var sentinelFailover = Scenario{
 	Summary: "the master dies before a replica has the lock, and sentinels promote that replica",
 	Hazard:  result.LostMaster,
 	Shape:   cluster.Sentinel,
-	Load: Load{
-		Stock: 100, Instances: 6, Buyers: 200,
-		TTL: 18 * time.Second, MinTTL: 10 * time.Second,
-		Call: 4 * time.Millisecond, RetryEvery: 40 * time.Millisecond,
-		StallAfter: 10 * time.Second,
-	},
+	Load:    longTTL(),
 	Steps: []faults.Step{
 		{When: faults.Trigger{Point: faults.Released, Nth: 10}, Do: faults.CutReplication{}},
 		{When: faults.Trigger{Point: faults.Called, After: 1}, Do: faults.KillMaster{}, For: time.Millisecond},

@@ -1,8 +1,6 @@
 package scenarios
 
 import (
-	"time"
-
 	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/faults"
 	"github.com/oversell/oversell/result"
@@ -16,12 +14,7 @@ var ttlExpiry = Scenario{
 	Summary: "every 20th business call outlives the lock's TTL by half",
 	Hazard:  result.SlowCall,
 	Shape:   cluster.Single,
-	Load: Load{
-		Stock: 100, Instances: 6, Buyers: 200,
-		TTL: 300 * time.Millisecond, MinTTL: 50 * time.Millisecond,
-		Call: 4 * time.Millisecond, RetryEvery: 30 * time.Millisecond,
-		StallAfter: 3 * time.Second,
-	},
+	Load:    flashSale(),
 	Steps: []faults.Step{
 		{When: faults.Trigger{Point: faults.Called, Every: 20}, Do: faults.SlowCall{TTLs: 1.5}},
 		{When: faults.Trigger{Point: faults.Overtaking, Every: 1}, Do: faults.HoldOvertaker{TTLs: 0.9}, Optional: true},

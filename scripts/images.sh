@@ -65,6 +65,7 @@ present() { docker image inspect "$1" >/dev/null 2>&1; }
 mirror() {
   if [ -n "${OVERSELL_DEBIAN_MIRROR:-}" ]; then printf '%s\n' "$OVERSELL_DEBIAN_MIRROR"; return; fi
   local codename uri
+  # shellcheck disable=SC1091 # a file of the system
   codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-sid}")
   # shellcheck disable=SC2016 # apt fills in the $(...), not the shell
   uri=$(apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
@@ -80,6 +81,7 @@ mirror() {
 # builder makes sure that images can be built here, or says why not.
 builder() {
   local id
+  # shellcheck disable=SC1091 # a file of the system
   id=$(. /etc/os-release 2>/dev/null && printf '%s' "${ID:-}") || true
   if [ "$id" != debian ] && [ -z "${OVERSELL_DEBIAN_MIRROR:-}" ]; then
     warn "  cannot build: images are built from Debian's packages, and this is not Debian (set OVERSELL_DEBIAN_MIRROR to build anyway)"

@@ -25,6 +25,23 @@ type command struct {
 	args [][]byte // empty for an empty line, which no server answers
 }
 
+// strings returns copies of the arguments, in one piece of memory.
+func (c command) strings() []string {
+	size := 0
+	for _, a := range c.args {
+		size += len(a)
+	}
+	var all strings.Builder
+	all.Grow(size)
+	args := make([]string, len(c.args))
+	for i, a := range c.args {
+		start := all.Len()
+		all.Write(a)
+		args[i] = all.String()[start:]
+	}
+	return args
+}
+
 // commandReader cuts a client's bytes into commands, without changing them.
 type commandReader struct {
 	src   io.Reader

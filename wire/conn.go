@@ -223,10 +223,7 @@ func (p *pending) twin() *pending {
 
 // parse describes a command.
 func (c *conn) parse(cmd command) *pending {
-	args := make([]string, len(cmd.args))
-	for i, a := range cmd.args {
-		args[i] = string(a)
-	}
+	args := cmd.strings()
 	name := upperName(cmd.args[0])
 	purpose := c.wire.scripts.purposeOf(name, args)
 	return &pending{purpose: purpose, Exchange: Exchange{

@@ -24,6 +24,7 @@ const maxScripts = 4096
 // scripts remembers the scripts that were seen, so that a call by digest or by
 // name has a role too. Safe for concurrent use.
 type scripts struct {
+	limit     int
 	mu        sync.RWMutex
 	texts     map[string]script
 	digests   map[string]script
@@ -31,7 +32,7 @@ type scripts struct {
 }
 
 func newScripts() *scripts {
-	return &scripts{texts: map[string]script{}, digests: map[string]script{}, functions: map[string]script{}}
+	return &scripts{limit: maxScripts, texts: map[string]script{}, digests: map[string]script{}, functions: map[string]script{}}
 }
 
 // learn reads a script and remembers it.
@@ -46,7 +47,7 @@ func (s *scripts) learn(text string) script {
 	sum := sha1.Sum([]byte(text))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.texts) < maxScripts {
+	if len(s.texts) < s.limit {
 		s.texts[text] = sc
 		s.digests[hex.EncodeToString(sum[:])] = sc
 	}
@@ -58,7 +59,7 @@ func (s *scripts) learnLibrary(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, body := range functionsOf(stripComments(text)) {
-		if len(s.functions) < maxScripts {
+		if len(s.functions) < s.limit {
 			s.functions[name] = readScript(body)
 		}
 	}
@@ -96,6 +97,16 @@ var (
 	ttlReturn   = regexp.MustCompile(`(?i)\breturn\s+[\w.]*call\s*\(\s*['"]P?TTL['"]`)
 	registered  = regexp.MustCompile(`register_function\s*[({]\s*(?:function_name\s*=\s*)?['"](\w+)['"]\s*,\s*(?:callback\s*=\s*)?(\w+)`)
 )
+
+// plainCaller is what a command is called with, unless a script has a name of
+// its own for it.
+const plainCaller = `(?:redis|server)\s*\.\s*p?call`
+
+var plainCall = callsBy(plainCaller)
+
+func callsBy(callers string) *regexp.Regexp {
+	return regexp.MustCompile(`(?:` + callers + `)\s*\(\s*['"]([A-Za-z.]+)['"]`)
+}
 
 func stripComments(text string) string {
 	return lineComment.ReplaceAllString(longComment.ReplaceAllString(text, " "), "")
@@ -223,11 +234,14 @@ func argNumber(text string) int {
 // callsOf lists the commands that a script calls, in the order of its text,
 // through redis.call, redis.pcall, server.call or a local name for one of them.
 func callsOf(text string) []luaCall {
-	callers := []string{`(?:redis|server)\s*\.\s*p?call`}
-	for _, m := range callAlias.FindAllStringSubmatch(text, -1) {
-		callers = append(callers, `\b`+m[1])
+	expr := plainCall
+	if aliases := callAlias.FindAllStringSubmatch(text, -1); aliases != nil {
+		callers := plainCaller
+		for _, m := range aliases {
+			callers += `|\b` + m[1]
+		}
+		expr = callsBy(callers)
 	}
-	expr := regexp.MustCompile(`(?:` + strings.Join(callers, "|") + `)\s*\(\s*['"]([A-Za-z.]+)['"]`)
 	var calls []luaCall
 	for _, at := range expr.FindAllStringSubmatchIndex(text, -1) {
 		calls = append(calls, luaCall{name: strings.ToUpper(text[at[2]:at[3]]), args: untilClosed(text[at[1]:])})

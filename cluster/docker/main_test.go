@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/clustertest"
 	"github.com/oversell/oversell/cluster/redisnode"
 )
 
@@ -22,16 +22,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // shared is one backend for all tests, as a program has one.
 var shared = New()
 
-// backend returns the shared backend, or skips the test where there is no
-// Docker with an image. OVERSELL_REQUIRE=docker makes that a failure.
+// backend returns the shared backend, or skips the test where it can't be used;
+// see clustertest.RequireEnv.
 func backend(t *testing.T) *Backend {
 	t.Helper()
-	if _, err := shared.Probe(t.Context(), ""); err != nil {
-		if strings.Contains(os.Getenv("OVERSELL_REQUIRE"), "docker") {
-			t.Fatalf("docker is required: %v", err)
-		}
-		t.Skipf("no Docker to test with: %v", err)
-	}
+	clustertest.Require(t, shared, "")
 	return shared
 }
 
@@ -55,12 +50,12 @@ func start(t *testing.T, b *Backend, s cluster.Spec) *cluster.Cluster {
 	return c
 }
 
-func requireNothingLeft(t *testing.T, b *Backend, run string) {
+func requireNothingLeft(t testing.TB, b *Backend, run string) {
 	t.Helper()
 	require.Empty(t, names(itemsOf(t, b, run)))
 }
 
-func itemsOf(t *testing.T, b *Backend, run string) []item {
+func itemsOf(t testing.TB, b *Backend, run string) []item {
 	t.Helper()
 	e, err := b.connect(context.Background())
 	require.NoError(t, err)
@@ -68,6 +63,14 @@ func itemsOf(t *testing.T, b *Backend, run string) []item {
 	items, err := e.list(context.Background(), labelRun+"="+run)
 	require.NoError(t, err)
 	return items
+}
+
+func TestContract(t *testing.T) {
+	clustertest.Run(t, clustertest.Config{
+		Backend:   shared,
+		Leftovers: func(t testing.TB, run string) []string { return names(itemsOf(t, shared, run)) },
+		Parallel:  true,
+	})
 }
 
 // within bounds a step that has to happen, generously.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
@@ -104,25 +105,33 @@ func (n *node) start(ctx context.Context) error {
 	return nil
 }
 
+// lookEvery is how often the engine is asked whether the server still runs:
+// asking it costs this machine more than a PING does.
+const lookEvery = 100 * time.Millisecond
+
 // awaitReady finds out where the server is published now, and waits until it
 // answers there. A server that ends instead is an error with its last words.
 func (n *node) awaitReady(ctx context.Context) error {
-	var last error
+	var port string
+	var looked time.Time
+	tried := false
 	err := redisnode.Until(ctx, func(ctx context.Context) error {
-		i, err := n.inspect(ctx)
-		if err != nil {
-			return err
+		if port == "" || time.Since(looked) >= lookEvery {
+			i, err := n.inspect(ctx)
+			if err != nil {
+				return err
+			}
+			if !i.State.Running {
+				return redisnode.GiveUp(died(n.name, i.State.ExitCode, n.lastWords(ctx)))
+			}
+			if port = published(i, n.port); port == "" {
+				return fmt.Errorf("%s has no published port yet", n.name)
+			}
+			looked = time.Now()
 		}
-		if !i.State.Running {
-			return redisnode.GiveUp(died(n.name, i.State.ExitCode, n.lastWords(ctx)))
-		}
-		port := published(i, n.port)
-		if port == "" {
-			return fmt.Errorf("%s has no published port yet", n.name)
-		}
+		tried = true
 		addr, err := n.launch.engine.answering(ctx, n, port)
 		if err != nil {
-			last = err
 			return err
 		}
 		n.mu.Lock()
@@ -130,7 +139,7 @@ func (n *node) awaitReady(ctx context.Context) error {
 		n.mu.Unlock()
 		return nil
 	})
-	if err != nil && last != nil && ctx.Err() != nil {
+	if err != nil && tried && ctx.Err() != nil {
 		return n.unreachable(ctx, err)
 	}
 	return err

@@ -17,36 +17,9 @@ import (
 	"github.com/oversell/oversell/cluster/redisnode"
 )
 
-func TestSingle(t *testing.T) {
-	t.Parallel()
-	b := backend(t)
-	s := spec(t, cluster.Single)
-	c := start(t, b, s)
-
-	n := c.Node("redis")
-	require.NotNil(t, n)
-	assert.Equal(t, cluster.RoleMaster, n.Role())
-	assert.True(t, strings.HasPrefix(n.Version(), "Redis 7.0."), n.Version())
-	assert.Equal(t, n.Version(), c.Server)
-	host, _, err := net.SplitHostPort(n.Addr())
-	require.NoError(t, err)
-	assert.Equal(t, loopback, host)
-	assert.Equal(t, "OK", do(t, n, "SET", "k", "v"))
-
-	log, err := n.Logs(t.Context(), 2)
-	require.NoError(t, err)
-	require.Len(t, log, 2)
-	assert.Contains(t, log[1], "Ready to accept connections")
-
-	require.NoError(t, c.Close(t.Context()))
-	requireNothingLeft(t, b, s.Run)
-	require.NoError(t, c.Close(t.Context()), "closing again")
-	saved, err := os.ReadFile(filepath.Join(s.LogDir, "redis.log"))
-	require.NoError(t, err)
-	assert.Contains(t, string(saved), "Ready to accept connections")
-}
-
-func TestKillAndRestart(t *testing.T) {
+// What the contract can't know: the port that a restarted container gets is
+// another one, and only loopback may be bound.
+func TestRestartOnAnotherPort(t *testing.T) {
 	t.Parallel()
 	c := start(t, backend(t), spec(t, cluster.Single))
 	n := c.Node("redis")
@@ -54,7 +27,6 @@ func TestKillAndRestart(t *testing.T) {
 	announced, before := n.Announced(), n.Addr()
 	do(t, n, "SET", "k", "v")
 
-	require.Error(t, k.Restart(t.Context()), "it is running")
 	how, err := k.Kill(within(t))
 	require.NoError(t, err)
 	assert.Equal(t, "container exited, code 137", how)
@@ -73,8 +45,6 @@ func TestKillAndRestart(t *testing.T) {
 	_, err = redisnode.Do(t.Context(), n, "GET", "k")
 	require.ErrorIs(t, err, redis.Nil, "a server without persistence returns empty")
 
-	engine, err := shared.connect(t.Context())
-	require.NoError(t, err)
 	i, err := n.(*node).inspect(t.Context())
 	require.NoError(t, err)
 	for _, nw := range i.NetworkSettings.Networks {
@@ -82,45 +52,21 @@ func TestKillAndRestart(t *testing.T) {
 	}
 	for port, bindings := range i.NetworkSettings.Ports {
 		for _, bound := range bindings {
-			assert.Equal(t, loopback, bound.HostIP.String(), "port %s of %s", port, engine.product)
+			assert.Equal(t, loopback, bound.HostIP.String(), "port %s", port)
 		}
 	}
 }
 
-func TestPause(t *testing.T) {
+func TestPausedServerCanBeKilled(t *testing.T) {
 	t.Parallel()
 	c := start(t, backend(t), spec(t, cluster.Single))
 	n := c.Node("redis")
-	p := n.(cluster.Pauser)
-
-	require.NoError(t, p.Pause(within(t)))
-	require.Error(t, redisnode.Ping(t.Context(), n))
-	require.NoError(t, p.Resume(within(t)))
-	require.NoError(t, redisnode.WaitReady(within(t), n))
-
-	// A paused server can be killed, and a paused container removed.
-	require.NoError(t, p.Pause(within(t)))
+	require.NoError(t, n.(cluster.Pauser).Pause(within(t)))
 	how, err := n.(cluster.Killer).Kill(within(t))
 	require.NoError(t, err)
 	assert.Equal(t, "container exited, code 137", how)
 	require.NoError(t, n.(cluster.Killer).Restart(within(t)))
-	require.NoError(t, p.Pause(within(t)))
-}
-
-func TestQuorum(t *testing.T) {
-	t.Parallel()
-	c := start(t, backend(t), spec(t, cluster.Quorum))
-	require.Len(t, c.Nodes, 5)
-	for _, n := range c.Nodes {
-		assert.Equal(t, cluster.RoleMaster, n.Role())
-		do(t, n, "SET", "me", n.Name())
-	}
-	for _, n := range c.Nodes {
-		assert.Equal(t, n.Name(), do(t, n, "GET", "me"), "each is a server of its own")
-		role, err := redisnode.Role(within(t), n)
-		require.NoError(t, err)
-		assert.Equal(t, "master", role)
-	}
+	require.NoError(t, redisnode.Ping(within(t), n))
 }
 
 func TestVersions(t *testing.T) {
@@ -147,7 +93,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Two clusters of one run, at once, and a cancelled context at the end.
+// The lock's cluster and the inventory's are of one run, and end one after the other.
 func TestClustersOfOneRun(t *testing.T) {
 	t.Parallel()
 	b := backend(t)
@@ -165,4 +111,8 @@ func TestClustersOfOneRun(t *testing.T) {
 	require.NoError(t, redisnode.Ping(t.Context(), c2.Nodes[0]), "the other cluster lives on")
 	require.NoError(t, c2.Close(ended))
 	requireNothingLeft(t, b, one.Run)
+	require.NoError(t, c2.Close(t.Context()), "closing again")
+	log, err := os.ReadFile(filepath.Join(two.LogDir, "redis.log"))
+	require.NoError(t, err)
+	assert.Contains(t, string(log), "Ready to accept connections")
 }

@@ -68,6 +68,10 @@ func (b *Backend) Start(ctx context.Context, s cluster.Spec) (*cluster.Cluster, 
 	if err := n.server.StartAddr("127.0.0.1:0"); err != nil {
 		return nil, fmt.Errorf("start the embedded server: %w", err)
 	}
+	if err := addCommands(n.server); err != nil {
+		n.close()
+		return nil, err
+	}
 	n.addr = n.server.Addr()
 	return &cluster.Cluster{
 		Backend: Name, Shape: s.Shape, Server: version(), Simulated: true,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/internal/folder"
 )
 
 // Name is the backend's name.
@@ -55,7 +56,7 @@ func (b *Backend) Start(ctx context.Context, spec cluster.Spec) (*cluster.Cluste
 	if err != nil {
 		return nil, err
 	}
-	dir, err := newFolder(spec.Run, spec.Name)
+	dir, err := folder.New("", spec.Run, spec.Name)
 	if err != nil {
 		return nil, err
 	}

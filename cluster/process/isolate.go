@@ -9,15 +9,18 @@ import (
 	"github.com/oversell/oversell/cluster/redisnode"
 )
 
-// replicating are the commands that only a replica sends to its master.
-var replicating = []string{"psync", "sync", "replconf"}
+// replicating are the commands with which a replica begins to follow a master.
+// REPLCONF isn't among them: a replica turned away there, but let in with its
+// next command, would have told the master no port, and sentinels would then
+// wait for ever for a replica on port 0.
+var replicating = []string{"psync", "sync"}
 
 // isolator is a master with replicas. It implements cluster.Isolator.
 //
 // All servers share the loopback, so there is no network to cut between a
-// master and its replicas only. Instead the master forbids the commands of
-// replication and closes the connections on which it goes on. Replicas try
-// again for ever and are turned away, while sentinels and clients, who use the
+// master and its replicas only. Instead the master forbids the commands that
+// begin replication and closes the connections on which it goes on. Replicas
+// try again for ever and are turned away, while sentinels and clients, who use the
 // same user and other commands, notice nothing. A user's permissions are only
 // in the server's memory here, so that a killed master comes back clean. This
 // works on Redis from 6.0 on and on Valkey.

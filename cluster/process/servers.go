@@ -13,6 +13,7 @@ import (
 
 	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/cluster/redisnode"
+	"github.com/oversell/oversell/internal/folder"
 )
 
 const (
@@ -31,7 +32,7 @@ const (
 type servers struct {
 	spec   cluster.Spec
 	bin    binary
-	folder *folder
+	folder *folder.Folder
 	all    []*node // in the order in which they are listed; filled before they start
 
 	once     sync.Once
@@ -102,8 +103,8 @@ func (s *servers) add(role cluster.Role, pattern string, count int) []*node {
 		}
 		s.all = append(s.all, &node{
 			name: name, role: role, bin: s.bin,
-			dir:     filepath.Join(s.folder.path, name),
-			log:     filepath.Join(s.folder.path, name+".log"),
+			dir:     filepath.Join(s.folder.Path, name),
+			log:     filepath.Join(s.folder.Path, name+".log"),
 			keptLog: s.keptLog(name),
 			release: func() {},
 		})
@@ -141,7 +142,7 @@ func (s *servers) close(ctx context.Context) error {
 			wg.Go(func() { errs[i] = n.close(ctx) })
 		}
 		wg.Wait()
-		errs = append(errs, s.keepLogs(), s.folder.remove())
+		errs = append(errs, s.keepLogs(), s.folder.Remove())
 		s.closeErr = errors.Join(errs...)
 	})
 	return s.closeErr

@@ -114,7 +114,7 @@ func Until(ctx context.Context, try func(ctx context.Context) error) error {
 		if g, ok := errors.AsType[giveUp](err); ok {
 			return g.error
 		}
-		if ctx.Err() == nil || last == nil {
+		if last == nil || !over(ctx) {
 			last = err // what comes after the end says only that it has ended
 		}
 		select {
@@ -123,6 +123,13 @@ func Until(ctx context.Context, try func(ctx context.Context) error) error {
 		case <-time.After(pollEvery):
 		}
 	}
+}
+
+// over reports whether ctx has ended. Connections notice its deadline a moment
+// before ctx itself does.
+func over(ctx context.Context) bool {
+	at, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(at)
 }
 
 type giveUp struct{ error }

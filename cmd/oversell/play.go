@@ -113,13 +113,14 @@ func jobError(j engine.Job, err error) error {
 	return err
 }
 
-// orInterrupted replaces an error that only tells that ctx has ended.
+// orInterrupted gives err the exit code of an interruption when a signal has
+// ended ctx, and drops words that only tell that ctx has ended.
 func orInterrupted(ctx context.Context, err error) error {
-	if !interrupted(ctx) {
+	if !interrupted(ctx) || err == nil {
 		return err
 	}
 	if errors.Is(err, context.Canceled) {
-		return &codeError{exitInterrupted, hint.Wrap(errInterrupted, "run it again with the same seed to go on")}
+		err = errors.New("interrupted")
 	}
 	return &codeError{exitInterrupted, err}
 }

@@ -130,20 +130,18 @@ func addLoadFlags(f *pflag.FlagSet, a *app) func(*runOptions) {
 }
 
 // ownLoad is the load that scenarios bring along, for the help: what they
-// agree on, or how far apart they are.
+// agree on, or that they don't.
 func ownLoad(a *app) map[string]string {
 	span := func(of func(i int) any) string {
-		var words []string
+		own := ""
 		for i := range a.scenarios {
 			word := fmt.Sprint(of(i))
-			if len(words) == 0 || words[len(words)-1] != word {
-				words = append(words, word)
+			if own != "" && own != word {
+				return "the scenario's own"
 			}
+			own = word
 		}
-		if len(words) > 1 {
-			return "the scenario's: " + strings.Join(words, ", ")
-		}
-		return strings.Join(words, "")
+		return own
 	}
 	return map[string]string{
 		"stock":     span(func(i int) any { return a.scenarios[i].Load.Stock }),

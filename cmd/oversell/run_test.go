@@ -151,12 +151,18 @@ func TestRunInterrupted(t *testing.T) {
 	h.player.run = func(ctx context.Context, _ engine.Job) (result.Run, error) {
 		cancel(errInterrupted)
 		<-ctx.Done()
-		return result.Run{}, fmt.Errorf("sell: %w", ctx.Err())
+		return result.Run{}, fmt.Errorf("interrupted; kept in runs/x: %w", context.Cause(ctx))
 	}
 	assert.Equal(t, exitInterrupted, h.exec(ctx, "run", "--dir", t.TempDir()))
 	assert.Equal(t, 1, h.player.closed)
-	assert.Contains(t, h.stderr.String(), "error: interrupted\n")
+	assert.Contains(t, h.stderr.String(), "error: ttl-expiry under setnx-expire-del: interrupted; kept in runs/x: a signal came\n")
 	assert.Empty(t, h.stdout.String())
+
+	h.player.run = func(ctx context.Context, _ engine.Job) (result.Run, error) {
+		return result.Run{}, fmt.Errorf("sell: %w", ctx.Err())
+	}
+	assert.Equal(t, exitInterrupted, h.exec(ctx, "run", "--dir", t.TempDir(), "--backend", "docker"))
+	assert.Contains(t, h.stderr.String(), "error: interrupted\n")
 }
 
 func TestRunSaysWhereColoursGo(t *testing.T) {

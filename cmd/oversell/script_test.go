@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/oversell/oversell/cluster"
 )
@@ -24,6 +25,10 @@ import (
 //
 //	exits CODE PROGRAM ARG...   run a program that ends with that exit code
 //	await PATTERN [TEXT]        wait until a file of that pattern (has TEXT in it) is there
+//	signal NAME CODE PATTERN [TEXT] -- PROGRAM ARG...
+//	                            run a program, await PATTERN, send it the signal, and check its exit
+//	                            code, or that the signal has ended it; its output is in
+//	                            signal.out, its pid in $PID
 //	empty DIR                   fail unless the folder has nothing in it, or isn't there
 //
 // $BIN is a PATH on which there is oversell and nothing else. The conditions
@@ -42,9 +47,10 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(tmp, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"await": await,
-			"empty": empty,
+			"exits":  exits,
+			"await":  await,
+			"empty":  empty,
+			"signal": signalled,
 		},
 		Condition: func(cond string) (bool, error) { return backendThere(t, cond) },
 	})
@@ -95,17 +101,58 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: await PATTERN [TEXT]")
 	}
+	if !appears(ts, args) {
+		ts.Fatalf("there is no %s", strings.Join(args, " with "))
+	}
+}
+
+// appears waits until await's condition holds, for a minute at most.
+func appears(ts *testscript.TestScript, args []string) bool {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		found, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
 		for _, path := range found {
 			data, err := os.ReadFile(path)
 			if len(args) == 1 || (err == nil && strings.Contains(string(data), args[1])) {
-				return
+				return true
 			}
 		}
 	}
-	ts.Fatalf("there is no %s", strings.Join(args, " with "))
+	return false
+}
+
+func signalled(ts *testscript.TestScript, neg bool, args []string) {
+	dash := slices.Index(args, "--")
+	if neg || dash < 3 || dash > 4 || dash == len(args)-1 {
+		ts.Fatalf("usage: signal NAME CODE PATTERN [TEXT] -- PROGRAM ARG...")
+	}
+	sig, code := unix.SignalNum("SIG"+args[0]), args[1]
+	out, err := os.Create(ts.MkAbs("signal.out"))
+	ts.Check(err)
+	defer out.Close()
+	path, err := exec.LookPath(args[dash+1])
+	ts.Check(err)
+	cmd := exec.Command(path, args[dash+2:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), out, out
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "DOCKER_HOST", "CI"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	ts.Check(cmd.Start())
+	ts.Setenv("PID", strconv.Itoa(cmd.Process.Pid))
+	seen := appears(ts, args[2:dash])
+	ts.Check(cmd.Process.Signal(sig))
+	stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	err = cmd.Wait()
+	if !stuck.Stop() {
+		ts.Fatalf("it was still there a minute after the signal")
+	}
+	ts.Logf("%s", ts.ReadFile("signal.out"))
+	if !seen {
+		ts.Fatalf("there was no %s", strings.Join(args[2:dash], " with "))
+	}
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != code {
+		ts.Fatalf("it ended with %v, not with exit code %s", err, code)
+	}
 }
 
 func empty(ts *testscript.TestScript, neg bool, args []string) {

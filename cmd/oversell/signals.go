@@ -10,7 +10,7 @@ import (
 )
 
 // errInterrupted is the cause of a context that a signal has ended.
-var errInterrupted = errors.New("interrupted")
+var errInterrupted = errors.New("a signal came")
 
 // interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP
 // ends, with errInterrupted as its cause. A second one ends the program at

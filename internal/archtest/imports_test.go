@@ -19,7 +19,7 @@ const module = "github.com/oversell/oversell"
 
 // small are packages of a few functions that any package may use; they use no
 // other package of the project.
-var small = []string{"internal/hint", "internal/child", "internal/printable"}
+var small = []string{"internal/hint", "internal/child", "internal/folder", "internal/printable"}
 
 // base are the packages that know nothing above them.
 var base = []string{"result", "history", "cluster", "inventory"}
@@ -46,15 +46,18 @@ var mayImport = map[string][]string{
 	"cluster/docker":       append([]string{"cluster/redisnode"}, base...),
 	"cluster/process":      append([]string{"cluster/redisnode"}, base...),
 	"cluster/embedded":     append([]string{"cluster/redisnode"}, base...),
+	"cluster/remote":       append([]string{"cluster/redisnode"}, base...),
 	"inventory/redisstore": base,
 	"inventory/pgstore":    base,
+	"inventory/pgserver":   append([]string{"inventory/pgstore"}, base...),
 
 	"internal/engine":    append([]string{"checks", "faults", "instance", "locks", "scenarios", "wire", "cluster/redisnode"}, base...),
-	"internal/explore":   append([]string{"checks", "faults", "instance", "locks", "scenarios", "wire", "cluster/redisnode"}, base...),
+	"internal/explore":   append([]string{"checks", "faults", "instance", "locks", "scenarios", "wire", "cluster/embedded", "cluster/redisnode"}, base...),
 	"internal/live":      base,
 	"internal/doctor":    base,
 	"internal/hint":      {},
 	"internal/child":     {},
+	"internal/folder":    {},
 	"internal/printable": {},
 	"cmd/oversell":       {"*"},
 }
@@ -68,6 +71,7 @@ var onlyIn = map[string]string{
 	"github.com/testcontainers/testcontainers-go": "cluster/docker",
 	"github.com/moby/moby":                        "cluster/docker",
 	"github.com/alicebob/miniredis/v2":            "cluster/embedded",
+	"github.com/jackc/pgx/v5":                     "inventory/pgstore",
 	"github.com/spf13/cobra":                      "cmd/oversell",
 }
 

@@ -11,12 +11,8 @@ import (
 	"github.com/oversell/oversell/faults"
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/instance"
-	"github.com/oversell/oversell/inventory"
 	"github.com/oversell/oversell/wire"
 )
-
-// inventoryName is the inventory's server in histories and on the wire.
-const inventoryName = "inventory"
 
 // begin starts the servers, the wire and the instances, and returns when all
 // buyers wait for the load to start.
@@ -34,7 +30,7 @@ func (r *run) begin(ctx context.Context) error {
 		return stage.onWire(ctx, p, x)
 	})
 	stage = newStage(ctx, r.job.Scenario.Steps, faults.Target{
-		Plan: r.plan, Cluster: r.lock, Real: r.e.cfg.Backend.Real(), Wire: w, Rules: rules, History: r.rec,
+		Plan: r.plan, Cluster: r.lock, Real: r.e.cfg.Backend.Real(), Wire: w, Rules: rules, History: r.rec, Store: r.store,
 	}, r.hosts.find, r.e.cfg.Disable)
 	r.wire, r.stage = w, stage
 	if err := stage.available(); err != nil {
@@ -66,30 +62,13 @@ func (r *run) startServers(ctx context.Context) error {
 	}
 	r.info = newSampler(r.rec, r.lock)
 	r.plan.Server, r.plan.Simulated = r.lock.Server, r.lock.Simulated
+	if r.lock.KeyPrefix != "" {
+		r.plan.Key = r.lock.KeyPrefix + r.plan.Key
+	}
+	if r.e.inventory.place != nil {
+		r.plan.InventoryServer = r.e.inventory.place.Server
+	}
 	return history.WritePlan(r.dir, r.plan)
-}
-
-// openInventory starts the inventory's server once for all runs.
-func (e *Engine) openInventory(ctx context.Context) (inventory.Store, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.store != nil {
-		return e.store, nil
-	}
-	c, err := e.cfg.Backend.Start(ctx, cluster.Spec{
-		Run: e.cfg.Run, Name: inventoryName, Shape: cluster.Single, Version: e.cfg.Redis,
-	})
-	if err != nil {
-		_ = c.Close(context.WithoutCancel(ctx))
-		return nil, fmt.Errorf("start the inventory's server: %w", err)
-	}
-	e.inventory = c
-	node := c.Nodes[0]
-	dial := func(ctx context.Context, _, _ string) (conn, error) { return node.Dial(ctx) }
-	if e.store, err = e.cfg.World.Open(ctx, node.Announced(), dial, 4); err != nil {
-		return nil, fmt.Errorf("open the inventory: %w", err)
-	}
-	return e.store, nil
 }
 
 // startInstances starts every instance and waits until all are ready.
@@ -118,7 +97,7 @@ func (r *run) startInstances(ctx context.Context) error {
 // live in this process too.
 func (r *run) spawn(s instance.Start, dial instance.Dialer) (*instance.Host, error) {
 	desk := instance.Desk{
-		Event: func(e history.Event) { r.rec.Record(e) },
+		Event: r.hear,
 		Call:  r.stage.onCall,
 	}
 	if !r.e.cfg.Backend.Real() {
@@ -134,13 +113,25 @@ func (r *run) spawn(s instance.Start, dial instance.Dialer) (*instance.Host, err
 	return h, nil
 }
 
+// hear records an instance's event. A process that a fault has paused stands
+// still because of that.
+func (r *run) hear(e history.Event) {
+	if e.Kind == history.MachineStalled && r.stage.wasPaused(e.Instance) {
+		e.Fault = pauseFault
+	}
+	r.rec.Record(e)
+}
+
+// pauseFault is the fault behind a process that stood still as planned.
+var pauseFault = faults.PauseInstance{}.Name()
+
 // connect puts a wire between instance id and each server.
 func (r *run) connect(id int, wants []int) (instance.Start, instance.Dialer, error) {
 	s := instance.Start{
 		Instance: id, Epoch: r.start, Lock: r.plan.Lock, Key: r.plan.Key, SKU: r.plan.SKU,
 		TTL: r.plan.TTL, RetryEvery: r.plan.RetryEvery, StallOver: r.stallOver(),
 		Seed: r.plan.Seed, Wants: wants, Fence: r.plan.Fenced, ClientRetries: r.plan.ClientRetries,
-		Shape: r.lock.Shape,
+		Shape: r.lock.Shape, AskCommit: r.job.Scenario.Reaches(faults.Committing),
 	}
 	ups := map[string]func(context.Context) (conn, error){}
 	add := func(name string, n cluster.Node) (instance.Server, error) {
@@ -154,8 +145,11 @@ func (r *run) connect(id int, wants []int) (instance.Start, instance.Dialer, err
 		return srv, err
 	}
 	var err error
-	if s.Inventory, err = add(inventoryName, r.e.inventory.Nodes[0]); err != nil {
-		return s, nil, fmt.Errorf("put a wire between instance %d and the inventory: %w", id, err)
+	s.Inventory = r.e.inventory.at()
+	if n := r.e.inventory.node(); n != nil {
+		if s.Inventory.Server, err = add(inventoryName, n); err != nil {
+			return s, nil, fmt.Errorf("put a wire between instance %d and the inventory: %w", id, err)
+		}
 	}
 	for _, n := range r.lock.Nodes {
 		srv, err := add(n.Name(), n)

@@ -25,6 +25,10 @@ type Config struct {
 	Run            string // id of the invocation, see NewRunID
 	Backend        cluster.Backend
 	Redis          string         // server version, see cluster.Versions; "" for whatever the backend has
+	// Inventory makes the store of record available. Nil means a Redis server
+	// of InventoryBackend's, or where that is nil, too, of Backend's.
+	Inventory        inventory.Source
+	InventoryBackend cluster.Backend
 	World          instance.World // lock kinds, and how to open the inventory
 	Checks         []checks.Check
 	Worker         []string                // command line of an instance process, e.g. /path/to/oversell instance
@@ -61,8 +65,7 @@ type Engine struct {
 	cfg Config
 
 	mu        sync.Mutex
-	inventory *cluster.Cluster // shared by all runs, each with an article of its own
-	store     inventory.Store
+	inventory *keeper // shared by all runs, each with an article of its own
 }
 
 // New makes an engine. Close it when done.
@@ -85,20 +88,21 @@ func (e *Engine) Available(j Job) error {
 		return fmt.Errorf("scenario %s: %w: the lock %s doesn't run on the shape %s",
 			j.Scenario.Name, ErrUnavailable, j.Kind.Name, j.Scenario.Shape)
 	}
+	backend := e.cfg.Backend
+	t := faults.Target{
+		Real:    backend.Real(),
+		Cluster: &cluster.Cluster{Backend: backend.Name(), Shape: j.Scenario.Shape, Simulated: !backend.Real()},
+	}
+	outliner, outlined := backend.(cluster.Outliner)
+	if outlined {
+		t.Cluster = outliner.Outline(j.Scenario.Shape)
+	}
 	for _, s := range j.Scenario.Steps {
-		if needsProcess(s.Do) && !e.cfg.Backend.Real() {
-			err := s.Do.Available(faults.Target{Real: false})
+		if err := s.Do.Available(t); errors.Is(err, faults.ErrNotReal) || (outlined && err != nil) {
 			return fmt.Errorf("scenario %s: %w: %w", j.Scenario.Name, ErrUnavailable, err)
 		}
 	}
 	return nil
-}
-
-// needsProcess reports whether a fault is out of reach for goroutines,
-// whatever servers there are.
-func needsProcess(f faults.Fault) bool {
-	_, ok := f.(faults.KillInstance)
-	return ok
 }
 
 func hasShape(k locks.Kind, s cluster.Shape) bool {
@@ -152,10 +156,7 @@ func decide(trials []result.Run) result.Run {
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.store != nil {
-		_ = e.store.Close()
-	}
-	err := e.inventory.Close(ctx)
-	e.store, e.inventory = nil, nil
+	err := e.inventory.close(ctx)
+	e.inventory = nil
 	return err
 }

@@ -49,19 +49,19 @@ const askTimeout = 2 * time.Second
 
 // health asks every server whether it is there.
 func (r *run) health(ctx context.Context, phase string) {
-	nodes := append([]cluster.Node{r.e.inventory.Nodes[0]}, r.lock.Nodes...)
-	for i, n := range nodes {
-		name := n.Name()
-		if i == 0 {
-			name = inventoryName
-		}
-		e := history.Event{Kind: history.ServerHealth, Server: name, Phase: phase, Done: true, Text: "PONG"}
-		actx, cancel := context.WithTimeout(ctx, askTimeout)
-		if err := redisnode.Ping(actx, n); err != nil {
+	look := func(server string, ask func(ctx context.Context) (string, error)) {
+		e := history.Event{Kind: history.ServerHealth, Server: server, Phase: phase, Done: true}
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		var err error
+		if e.Text, err = ask(ctx); err != nil {
 			e.Done, e.Text = false, firstLine(err.Error())
 		}
-		cancel()
 		r.rec.Record(e)
+	}
+	look(inventoryName, func(ctx context.Context) (string, error) { return r.e.inventory.health(ctx, r.plan.SKU) })
+	for _, n := range r.lock.Nodes {
+		look(n.Name(), func(ctx context.Context) (string, error) { return "PONG", redisnode.Ping(ctx, n) })
 	}
 	r.masterHealth(ctx, phase)
 }

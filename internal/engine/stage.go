@@ -24,10 +24,12 @@ type stage struct {
 
 	mu       sync.Mutex
 	counts   []int  // per step: how often its point was reached
-	injected []bool // per step: at least once
+	begun    []bool // per step: an injection has begun
+	injected []bool // per step: an injection has come to its end, with proof
 	calls    map[string]*call
 	heals    []heal
 	killed   map[int]bool // instances that a fault has killed
+	paused   map[int]bool // instances that a fault has paused
 	active   int          // injections going on
 	quiet    time.Duration
 	rng      *rand.Rand
@@ -50,8 +52,8 @@ type heal struct {
 func newStage(run context.Context, steps []faults.Step, t faults.Target, hosts func(int) *instance.Host, disable func(string) bool) *stage {
 	return &stage{
 		run: run, steps: steps, target: t, rec: t.History, hosts: hosts, disable: disable,
-		counts: make([]int, len(steps)), injected: make([]bool, len(steps)),
-		calls: map[string]*call{}, killed: map[int]bool{},
+		counts: make([]int, len(steps)), injected: make([]bool, len(steps)), begun: make([]bool, len(steps)),
+		calls: map[string]*call{}, killed: map[int]bool{}, paused: map[int]bool{},
 		rng: rand.New(rand.NewPCG(uint64(t.Plan.Seed), 0x0ca11)),
 	}
 }
@@ -71,25 +73,40 @@ func (s *stage) onWire(ctx context.Context, p wire.Point, x *wire.Exchange) wire
 	if x.Key != s.target.Plan.Key {
 		return wire.Pass
 	}
-	point := faults.Point("")
-	switch {
-	case p == wire.OnReply && x.Role == wire.Acquire && x.Reply.Granted():
-		point = faults.Acquired
-	case p == wire.OnCommand && x.Role == wire.Renew:
-		point = faults.Renewing
-	case p == wire.OnCommand && x.Role == wire.Release:
-		point = faults.Releasing
-	case p == wire.OnReply && x.Role == wire.Release && x.Reply.Granted():
-		point = faults.Released
-	default:
-		return wire.Pass
+	answer := wire.Pass
+	for _, point := range pointsOf(p, x) {
+		m := faults.Moment{Point: point, Instance: x.Instance, Exchange: x}
+		m.Answer = func(a wire.Action) { answer = a }
+		s.reach(ctx, m)
 	}
-	s.reach(ctx, faults.Moment{Point: point, Instance: x.Instance, Exchange: x})
-	return wire.Pass
+	return answer
+}
+
+// pointsOf tells which points a command on the lock's key stands at.
+func pointsOf(p wire.Point, x *wire.Exchange) []faults.Point {
+	switch {
+	case p == wire.OnReply && !x.Reply.Granted():
+		return nil
+	case p == wire.OnReply && x.Role == wire.Acquire:
+		return []faults.Point{faults.Acquired}
+	case p == wire.OnReply && x.Role == wire.Release:
+		return []faults.Point{faults.Released}
+	case p == wire.OnCommand && x.Role == wire.Expire:
+		return []faults.Point{faults.Holding}
+	case p == wire.OnCommand && x.Role == wire.Renew:
+		return []faults.Point{faults.Renewing, faults.Holding}
+	case p == wire.OnCommand && x.Role == wire.Release:
+		return []faults.Point{faults.Releasing, faults.Holding}
+	}
+	return nil
 }
 
 // onCall is one business call; it returns when the call does.
 func (s *stage) onCall(ctx context.Context, c instance.Call) {
+	if c.Commit {
+		s.reach(ctx, faults.Moment{Point: faults.Committing, Instance: c.Instance, Purchase: c.Purchase, Token: c.Token})
+		return
+	}
 	overtaken := s.begin(c.Purchase)
 	defer s.end(c.Purchase)
 	m := faults.Moment{Point: faults.Called, Instance: c.Instance, Purchase: c.Purchase, Token: c.Token}
@@ -154,7 +171,10 @@ func (s *stage) due(m *faults.Moment) []int {
 	var due []int
 	for i, st := range s.steps {
 		w := st.When
-		if w.Point != m.Point || (w.After > 0 && !s.injected[w.After-1]) {
+		switch {
+		case w.Point != m.Point,
+			w.After > 0 && !s.injected[w.After-1],
+			w.During > 0 && !s.begun[w.During-1]:
 			continue
 		}
 		s.counts[i]++
@@ -162,6 +182,9 @@ func (s *stage) due(m *faults.Moment) []int {
 			m.Count = s.counts[i]
 			due = append(due, i)
 		}
+	}
+	for _, i := range due {
+		s.begun[i] = true
 	}
 	if c := s.calls[m.Purchase]; c != nil && len(due) > 0 && m.Point == faults.Called {
 		c.slowed = true
@@ -294,16 +317,31 @@ func (s *stage) wasKilled(id int) bool {
 	return s.killed[id]
 }
 
-// victim is an instance that a fault may kill.
+func (s *stage) wasPaused(id int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.paused[id]
+}
+
+// victim is an instance that faults may kill or pause: that this was planned
+// is noted before it happens.
 type victim struct {
 	*instance.Host
 	stage *stage
 }
 
-// Kill notes that the death is planned before it happens.
 func (v victim) Kill(ctx context.Context) (string, error) {
-	v.stage.mu.Lock()
-	v.stage.killed[v.ID()] = true
-	v.stage.mu.Unlock()
+	v.note(v.stage.killed)
 	return v.Host.Kill(ctx)
+}
+
+func (v victim) Pause(ctx context.Context) error {
+	v.note(v.stage.paused)
+	return v.Host.Pause(ctx)
+}
+
+func (v victim) note(planned map[int]bool) {
+	v.stage.mu.Lock()
+	defer v.stage.mu.Unlock()
+	planned[v.ID()] = true
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// supervise runs redis-server as a child and kills it, and nothing else, when
-// standard input ends: also when the test's process dies without cleaning up.
+// supervise runs redis-server as a child. When standard input ends, also because
+// the test's process died without cleaning up, it kills that child, and nothing
+// else, and removes the folder $0.
 const supervise = `redis-server "$@" </dev/null & pid=$!
 read -r _
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
-exit 0`
+rm -rf "$0"`
 
 // startTimeout is generous: the machine may be busy with other tests.
 const startTimeout = 30 * time.Second
@@ -37,7 +38,7 @@ func Process(t testing.TB) *Server {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	socket, log := filepath.Join(dir, "redis.sock"), filepath.Join(dir, "redis.log")
 
-	cmd := exec.Command("sh", "-c", supervise, "sh",
+	cmd := exec.Command("sh", "-c", supervise, dir,
 		"--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", dir, "--logfile", log)
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)

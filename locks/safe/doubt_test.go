@@ -50,6 +50,32 @@ func TestCancelledOnItsWay(t *testing.T) {
 	}
 }
 
+// TestCancelledWhileTakingBack: the reply to SET is lost, and then the server
+// hangs.
+func TestCancelledWhileTakingBack(t *testing.T) {
+	var answer chan struct{}
+	hang := func(c command, send func() error) error {
+		if c.what == "set" {
+			return lose(send)
+		}
+		<-answer
+		return send()
+	}
+	bubble(t, "lua-release", hang, func(t *testing.T, b *bench) {
+		answer = make(chan struct{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		_, err := b.locker.Acquire(ctx, key, ttl)
+		require.ErrorIs(t, err, io.EOF)
+		require.NotErrorIs(t, err, locks.ErrNotAcquired)
+		require.Equal(t, time.Second/2, b.now(), "ctx ends the wait, and not the taking back")
+		require.True(t, b.held(t))
+		close(answer)
+		require.NoError(t, b.locker.Close())
+		require.False(t, b.held(t))
+	})
+}
+
 // TestNothingToTakeBack is the same with an answer that leaves no doubt.
 func TestNothingToTakeBack(t *testing.T) {
 	var answer chan struct{}

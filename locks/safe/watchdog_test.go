@@ -101,6 +101,26 @@ func TestLostWhileARenewalHangs(t *testing.T) {
 	})
 }
 
+func TestAnAnswerAfterTheLossChangesNothing(t *testing.T) {
+	late := func(c command, send func() error) error {
+		if c.what == "renew" && c.nth == 2 {
+			defer time.Sleep(25 * time.Second)
+		}
+		return send()
+	}
+	bubble(t, "lua-watchdog", late, func(t *testing.T, b *bench) {
+		lease := b.acquire(t)
+		<-lease.Lost()
+		require.Equal(t, 10*time.Second+ttl, b.now())
+		require.True(t, b.held(t), "the server did prolong it, at 20 s")
+		b.sleepUntil(48 * time.Second)
+		require.Len(t, b.times("renew"), 2, "the answer came at 45 s")
+		require.True(t, b.held(t))
+		require.NoError(t, lease.Release(t.Context()), "it can still be given back")
+		require.False(t, b.held(t))
+	})
+}
+
 // mute loses what is written from the first renewal on, and so never gets an
 // answer again: a connection whose other end has silently gone away.
 type mute struct {

@@ -1,0 +1,137 @@
+package embedded
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// Simulated is a server without connections, for whoever decides himself when
+// each command is executed. Its clock is that of the calling goroutine, so in a
+// synctest bubble keys expire by the bubble's clock. It is to be used by one
+// goroutine at a time.
+type Simulated struct {
+	mini *miniredis.Miniredis
+	srv  *server.Server
+}
+
+// NewSimulated makes an empty server. Close it.
+func NewSimulated() (*Simulated, error) {
+	m := miniredis.NewMiniRedis()
+	m.ClockTTL(true)
+	// A first connection makes the library set up its commands.
+	c, err := m.Dial()
+	if err != nil {
+		return nil, fmt.Errorf("start the simulated server: %w", err)
+	}
+	c.Close()
+	if err := addCommands(m); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return &Simulated{mini: m, srv: m.Server()}, nil
+}
+
+// Close frees the server.
+func (s *Simulated) Close() { s.mini.Close() }
+
+// Version is what the server says of itself, e.g. "miniredis 2.40.0 (simulated)".
+func (s *Simulated) Version() string { return version() }
+
+// Session is one client's connection: its protocol version, database and
+// transaction.
+type Session struct {
+	srv  *server.Server
+	peer *server.Peer
+	out  bytes.Buffer
+}
+
+// Session opens a connection.
+func (s *Simulated) Session() *Session {
+	c := &Session{srv: s.srv}
+	c.peer = server.NewPeer(bufio.NewWriter(&c.out))
+	return c
+}
+
+// Do executes a command and appends its reply to reply. Commands that wait on
+// the server, such as BLPOP, block.
+func (c *Session) Do(reply []byte, args []string) []byte {
+	c.out.Reset()
+	c.srv.Dispatch(c.peer, args)
+	c.peer.Flush()
+	return append(reply, c.out.Bytes()...)
+}
+
+// Flush removes every key. Scripts stay.
+func (s *Simulated) Flush() { s.mini.FlushAll() }
+
+// Delete removes a key.
+func (s *Simulated) Delete(key string) { s.mini.Del(key) }
+
+// Expire sets the time that a key has left: 0 takes the expiry away, less
+// removes the key.
+func (s *Simulated) Expire(key string, left time.Duration) {
+	if left < 0 {
+		s.mini.Del(key)
+		return
+	}
+	s.mini.SetTTL(key, left)
+}
+
+// Entry is what a key holds.
+type Entry struct {
+	Key   string
+	Type  string   // "string", "hash", ...
+	Value []string // a string's value; of other types their parts, in a fixed order
+	TTL   time.Duration
+}
+
+// Same reports whether two entries differ in nothing but their time to live.
+func (e Entry) Same(f Entry) bool {
+	return e.Key == f.Key && e.Type == f.Type && slices.Equal(e.Value, f.Value)
+}
+
+// Entries appends what there is to list, ordered by key. TTL is 0 where there
+// is no expiry.
+func (s *Simulated) Entries(list []Entry) []Entry {
+	for _, k := range s.mini.Keys() {
+		list = append(list, s.entry(k))
+	}
+	return list
+}
+
+func (s *Simulated) entry(key string) Entry {
+	e := Entry{Key: key, Type: s.mini.Type(key), TTL: s.mini.TTL(key)}
+	switch e.Type {
+	case "string":
+		v, _ := s.mini.Get(key)
+		e.Value = []string{v}
+	case "hash":
+		fields, _ := s.mini.HKeys(key)
+		slices.Sort(fields)
+		for _, f := range fields {
+			e.Value = append(e.Value, f, s.mini.HGet(key, f))
+		}
+	case "list":
+		e.Value, _ = s.mini.List(key)
+	case "set":
+		e.Value, _ = s.mini.Members(key)
+	case "zset":
+		scores, _ := s.mini.SortedSet(key)
+		for member, score := range scores {
+			e.Value = append(e.Value, fmt.Sprintf("%s=%v", member, score))
+		}
+		slices.Sort(e.Value)
+	default: // a stream, or what counts distinct values
+		for line := range strings.Lines(s.mini.Dump()) {
+			e.Value = append(e.Value, line)
+		}
+	}
+	return e
+}

@@ -1,0 +1,68 @@
+package faults
+
+import (
+	"context"
+	"time"
+
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/result"
+)
+
+// Partition cuts the instance that reached the trigger's point off from every
+// server of the lock, for some TTLs and at least until others have sold. Its
+// call goes on meanwhile. The inventory stays within reach.
+type Partition struct {
+	TTLs  float64
+	Sales int
+}
+
+// Name implements Fault.
+func (Partition) Name() string { return "partition" }
+
+// Summary implements Fault.
+func (Partition) Summary() string {
+	return "the holder can't reach the lock's servers, in either direction"
+}
+
+// Available implements Fault: every backend can play it.
+func (Partition) Available(Target) error { return nil }
+
+// Inject returns when the instance is connected again.
+func (f Partition) Inject(ctx context.Context, t Target) (result.Evidence, Heal, error) {
+	sales := t.watchSales(f.Sales)
+	defer sales.Stop()
+	started := t.History.Now()
+	for _, n := range t.Cluster.Nodes {
+		defer t.Wire.Cut(t.Moment.Instance, n.Name())()
+	}
+	sold, err := sales.during(ctx, time.Duration(f.TTLs*float64(t.Plan.TTL)))
+	if err != nil {
+		return result.Evidence{}, nil, err
+	}
+	took := t.History.Now() - started
+	return proof(f, t, "instance %d, with %s inside, lost every byte to and from the lock's servers for %s, %.1f times the TTL of %s; %s",
+		t.Moment.Instance, history.Who(t.Moment.Purchase), rounded(took),
+		took.Seconds()/t.Plan.TTL.Seconds(), t.Plan.TTL, sold), nil, nil
+}
+
+// Disconnect breaks every connection between the instances and the lock's
+// servers at once. They can connect again.
+type Disconnect struct{}
+
+// Name implements Fault.
+func (Disconnect) Name() string { return "disconnect" }
+
+// Summary implements Fault.
+func (Disconnect) Summary() string { return "every connection to the lock's servers breaks at once" }
+
+// Available implements Fault: every backend can play it.
+func (Disconnect) Available(Target) error { return nil }
+
+// Inject returns at once. The connection of the command that stands at the
+// trigger's point is among those that break.
+func (f Disconnect) Inject(_ context.Context, t Target) (result.Evidence, Heal, error) {
+	for _, n := range t.Cluster.Nodes {
+		t.Wire.Disconnect(0, n.Name())
+	}
+	return proof(f, t, "every connection to the lock's servers was closed"), nil, nil
+}

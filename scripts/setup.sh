@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Prepares this machine for `make demo` and `make test`: real servers to test on,
+# in Docker where it is reachable, else as programs. It names what it installs,
+# installs as root or with a sudo that asks nothing, and otherwise prints the
+# command and goes on with what is there. It always ends with 0, except for a
+# wrong option.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+
+readonly PACKAGES="redis-server redis-sentinel"
+readonly POLICY=/usr/sbin/policy-rc.d
+
+usage() {
+  cat <<USAGE
+usage: scripts/setup.sh [--all]
+
+  --all  redis-server as a program too, also where Docker has an image
+USAGE
+}
+
+say() { printf 'setup: %s\n' "$*"; }
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+may_install() { [ "$(id -u)" -eq 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }; }
+
+# docker_ready succeeds when Docker answers and has, or now gets, an image.
+docker_ready() {
+  local image
+  command -v docker >/dev/null || { say "no docker command"; return 1; }
+  timeout 10 docker version >/dev/null 2>&1 || { say "Docker is not reachable"; return 1; }
+  for image in oversell/redis:7.0 redis:7.0; do
+    docker image inspect "$image" >/dev/null 2>&1 && return
+  done
+  scripts/images.sh --best-effort 7.0
+  for image in oversell/redis:7.0 redis:7.0; do
+    docker image inspect "$image" >/dev/null 2>&1 && return
+  done
+  say "Docker has no image of a server"
+  return 1
+}
+
+programs_ready() { command -v redis-server >/dev/null && command -v redis-sentinel >/dev/null; }
+
+install_programs() {
+  programs_ready && return
+  if ! command -v apt-get >/dev/null; then
+    say "redis-server and redis-sentinel are not installed; install them with your package manager to test on real servers without Docker"
+    return
+  fi
+  say "redis-server and redis-sentinel are needed (Debian packages: $PACKAGES)"
+  if ! may_install; then
+    say "installing them needs root; the command is:"
+    say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $PACKAGES"
+    say "going on without them"
+    return
+  fi
+  say "installing $PACKAGES"
+  quiet_install || say "they could not be installed; going on without them"
+}
+
+# quiet_install installs without any service being started, now or at the next
+# boot. Services that were there before are left as they are.
+quiet_install() {
+  local fresh=() package
+  for package in $PACKAGES; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || fresh+=("$package")
+  done
+  [ ${#fresh[@]} -gt 0 ] || return 0
+  guard
+  trap unguard EXIT
+  trap 'exit 130' INT TERM
+  local rc=0
+  apt_install "${fresh[@]}" || rc=$?
+  unguard
+  trap - EXIT INT TERM
+  if [ "$rc" -eq 0 ] && command -v systemctl >/dev/null; then
+    as_root systemctl --quiet disable "${fresh[@]/%/.service}" >/dev/null 2>&1 || true
+  fi
+  return "$rc"
+}
+
+apt_install() {
+  local install=(env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@")
+  as_root "${install[@]}" >/dev/null 2>&1 && return
+  as_root apt-get update -qq >/dev/null && as_root "${install[@]}" >/dev/null
+}
+
+# While this file answers 101, packages start and stop no services.
+guard() {
+  if [ -e "$POLICY" ] || [ -L "$POLICY" ]; then as_root mv "$POLICY" "$POLICY.oversell"; fi
+  as_root sh -c "printf '#!/bin/sh\nexit 101\n' >'$POLICY' && chmod 755 '$POLICY'"
+}
+
+unguard() {
+  as_root rm -f "$POLICY"
+  if [ -e "$POLICY.oversell" ] || [ -L "$POLICY.oversell" ]; then as_root mv "$POLICY.oversell" "$POLICY"; fi
+}
+
+main() {
+  local all=false arg
+  for arg in "$@"; do
+    case $arg in
+      --all) all=true ;;
+      -h | --help) usage; return 0 ;;
+      *) usage >&2; return 2 ;;
+    esac
+  done
+  if ! docker_ready; then
+    say "servers will run as programs, where they are installed"
+    install_programs
+  elif "$all"; then
+    install_programs
+  fi
+}
+
+main "$@"

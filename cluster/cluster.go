@@ -20,6 +20,14 @@ const (
 // Capability is something that not every server can do.
 type Capability string
 
+// What a lock kind may need of its servers.
+const (
+	TairEXSET Capability = "EXSET"      // values with a version, of Tair's TairString module
+	TairCAS   Capability = "CAS"        // CAS and CAD on strings, of the same module
+	NativeCAS Capability = "CAS-NATIVE" // SET IFEQ, and DELEX (Redis 8.4) or DELIFEQ (Valkey 9)
+	Tracking  Capability = "TRACKING"   // it tells clients when keys change that they have read
+)
+
 // Role is the role in which a node was started.
 type Role string
 
@@ -30,7 +38,8 @@ const (
 	RoleSentinel Role = "sentinel"
 )
 
-// MasterSet is the name under which sentinels know the master.
+// MasterSet is the name under which sentinels know the master, where the
+// cluster doesn't say otherwise.
 const MasterSet = "oversell"
 
 // Node is one server. Its name is unique within its cluster: "redis" in a
@@ -87,6 +96,15 @@ type Cluster struct {
 	Simulated bool   // not real servers: its results can't satisfy a gate
 	Nodes     []Node
 
+	// Foreign servers aren't ours: they may hold other people's keys, and
+	// nothing may be done to them as a whole (FLUSHALL, CONFIG SET, a failover).
+	Foreign bool
+	// KeyPrefix begins every key of the run. "" where the servers are all ours.
+	KeyPrefix string
+	// MasterSet is the name under which these sentinels know the master; ""
+	// means the constant of that name.
+	MasterSet string
+
 	// OnClose removes everything that was started, also after a failed or
 	// half-finished start. Nil when there is nothing to remove.
 	OnClose func(ctx context.Context) error
@@ -135,6 +153,24 @@ type Backend interface {
 	// Real reports whether instances run as OS processes against real servers;
 	// otherwise they are goroutines of this process.
 	Real() bool
+}
+
+// Outliner is a backend that can tell, without starting or asking anything,
+// what the nodes of a shape will be able to do.
+type Outliner interface {
+	Outline(s Shape) *Cluster
+}
+
+// Set is an optional ability of sentinels: the name under which they know the
+// master, where that isn't MasterSet.
+type Set interface{ MasterSet() string }
+
+// MasterSetOf is the name under which a sentinel knows the master.
+func MasterSetOf(sentinel Node) string {
+	if s, ok := sentinel.(Set); ok && s.MasterSet() != "" {
+		return s.MasterSet()
+	}
+	return MasterSet
 }
 
 // Versions lists the values of --redis, the default first.

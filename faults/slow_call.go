@@ -27,12 +27,8 @@ func (SlowCall) Available(Target) error { return nil }
 // Inject returns when the call does.
 func (f SlowCall) Inject(ctx context.Context, t Target) (result.Evidence, Heal, error) {
 	started := t.History.Now()
-	wait := time.NewTimer(time.Duration(f.TTLs * float64(t.Plan.TTL)))
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-ctx.Done():
-		return result.Evidence{}, nil, ctx.Err()
+	if err := wait(ctx, time.Duration(f.TTLs*float64(t.Plan.TTL))); err != nil {
+		return result.Evidence{}, nil, err
 	}
 	took := t.History.Now() - started
 	return proof(f, t, "the call of %s took %s, %.1f times the TTL of %s",

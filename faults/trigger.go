@@ -36,6 +36,11 @@ const (
 	Holding Point = "holding"
 )
 
+// Points lists every point.
+func Points() []Point {
+	return []Point{Acquired, Called, Overtaking, Committing, Renewing, Releasing, Released, Holding}
+}
+
 // Trigger says when a step is played.
 type Trigger struct {
 	At    time.Duration // at a time since the load began, when Point is ""

@@ -110,6 +110,9 @@ type Plan struct {
 	Redis    string `json:"redis"`            // the version asked for, e.g. "7.0"
 	Server   string `json:"server,omitempty"` // the version that answered, e.g. "Redis 7.0.15"
 
+	Inventory       string `json:"inventory,omitempty"`        // the driver of the store of record: "redis", "postgres"
+	InventoryServer string `json:"inventory_server,omitempty"` // what answered there, when it isn't one of the backend's
+
 	Simulated bool `json:"simulated,omitempty"`
 	Fenced    bool `json:"fenced"` // purchases use the inventory's fence
 	Renews    bool `json:"renews"` // the lock relies on renewal in time

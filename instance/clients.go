@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -20,7 +21,10 @@ type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 // addresses, which needn't be reachable from here: sentinels answer with the
 // address that their peers use.
 func portDialer(s Start) Dialer {
-	ports := map[string]string{s.Inventory.Announced: s.Inventory.Dial}
+	ports := map[string]string{}
+	if s.Inventory.Announced != "" {
+		ports[s.Inventory.Announced] = s.Inventory.Dial
+	}
 	for _, srv := range s.Servers {
 		ports[srv.Announced] = srv.Dial
 	}
@@ -46,7 +50,7 @@ const (
 // above zero go-redis repeats a SET NX whose reply was lost, and then answers
 // "not acquired" for a lock that is ours.
 func newClients(s Start, dial Dialer) locks.Clients {
-	c := locks.Clients{Shape: s.Shape, Dial: dial}
+	c := locks.Clients{Shape: s.Shape, MasterSet: cmp.Or(s.MasterSet, cluster.MasterSet), Dial: dial}
 	for _, srv := range s.Servers {
 		switch s.Shape {
 		case cluster.Sentinel:
@@ -89,7 +93,7 @@ func clientOptions(s Start, dial Dialer, addr string) *redis.Options {
 
 func failoverOptions(s Start, dial Dialer, sentinels []string) *redis.FailoverOptions {
 	return &redis.FailoverOptions{
-		MasterName: cluster.MasterSet, SentinelAddrs: sentinels,
+		MasterName: cmp.Or(s.MasterSet, cluster.MasterSet), SentinelAddrs: sentinels,
 		Dialer: dial, Protocol: 3, DisableIdentity: true,
 		MaxRetries: retries(s), DialerRetries: 1, PoolSize: poolSize(s),
 		DialTimeout: dialTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout,

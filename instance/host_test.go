@@ -45,8 +45,8 @@ func world() instance.World {
 			return &plain{c.Redis, o.RetryEvery}, nil
 		},
 	}
-	open := func(_ context.Context, addr string, dial instance.Dialer, buyers int) (inventory.Store, error) {
-		return redisstore.New(instance.InventoryClient(addr, dial, buyers)), nil
+	open := func(_ context.Context, at instance.Inventory, dial instance.Dialer, buyers int) (inventory.Store, error) {
+		return redisstore.New(instance.InventoryClient(at.Announced, dial, buyers)), nil
 	}
 	return instance.World{Kinds: []locks.Kind{kind}, Open: open}
 }
@@ -105,9 +105,12 @@ func (s *stand) start(id int, wants ...int) instance.Start {
 	return instance.Start{
 		Instance: id, Epoch: history.Monotonic(), Lock: "plain", Key: "lock", SKU: "sku",
 		TTL: 10 * time.Second, RetryEvery: time.Millisecond, StallOver: time.Minute, Wants: wants,
-		Shape:     cluster.Single,
-		Servers:   []instance.Server{{Name: "redis", Role: cluster.RoleMaster, Announced: s.lock.Addr(), Dial: s.lock.Addr()}},
-		Inventory: instance.Server{Name: "inventory", Announced: s.inventory.Addr(), Dial: s.inventory.Addr()},
+		Shape:   cluster.Single,
+		Servers: []instance.Server{{Name: "redis", Role: cluster.RoleMaster, Announced: s.lock.Addr(), Dial: s.lock.Addr()}},
+		Inventory: instance.Inventory{
+			Driver: inventory.Redis,
+			Server: instance.Server{Name: "inventory", Announced: s.inventory.Addr(), Dial: s.inventory.Addr()},
+		},
 	}
 }
 

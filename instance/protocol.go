@@ -58,8 +58,9 @@ type Start struct {
 
 	ClientRetries int           `json:"client_retries"` // 0 is none
 	Shape         cluster.Shape `json:"shape"`
-	Servers       []Server      `json:"servers"`   // hold the lock
-	Inventory     Server        `json:"inventory"` // holds stock and orders
+	Servers       []Server      `json:"servers"`              // hold the lock
+	MasterSet     string        `json:"master_set,omitempty"` // as the sentinels know the master; "" for cluster.MasterSet
+	Inventory     Inventory     `json:"inventory"`            // holds stock and orders
 }
 
 // Server is one server as an instance reaches it.
@@ -68,6 +69,17 @@ type Server struct {
 	Role      cluster.Role `json:"role"`
 	Announced string       `json:"announced"` // as sentinels and configurations name it
 	Dial      string       `json:"dial"`      // the wire's port for this instance; "" without sockets
+}
+
+// Inventory is the store of record as an instance reaches it: a Redis server
+// through the wire, or a database by connections of the instance's own. The
+// message that has it goes through a pipe, so a password in it is seen by
+// nobody else.
+type Inventory struct {
+	Driver string `json:"driver"` // inventory.Redis, inventory.Postgres
+	Server
+	DSN    string `json:"dsn,omitempty"`
+	Schema string `json:"schema,omitempty"`
 }
 
 // Call is a business call that has begun in an instance, or, where the engine

@@ -20,9 +20,9 @@ import (
 	"github.com/oversell/oversell/locks"
 )
 
-// OpenStore opens the inventory at an announced address, by whatever way dial
-// reaches it, with enough connections for that many buyers.
-type OpenStore func(ctx context.Context, addr string, dial Dialer, buyers int) (inventory.Store, error)
+// OpenStore opens the inventory, with enough connections for that many buyers.
+// dial reaches the announced address of one that is behind the wire.
+type OpenStore func(ctx context.Context, at Inventory, dial Dialer, buyers int) (inventory.Store, error)
 
 // World is what a worker can be asked to use.
 type World struct {
@@ -154,7 +154,7 @@ func (w *worker) open(ctx context.Context, s Start) (shop *Shop, closeShop func(
 	if err := ping(ctx, clients); err != nil {
 		return nil, closeShop, err
 	}
-	store, err := w.world.Open(ctx, s.Inventory.Announced, dial, len(s.Wants))
+	store, err := w.world.Open(ctx, s.Inventory, dial, len(s.Wants))
 	if err != nil {
 		return nil, closeShop, fmt.Errorf("open the inventory: %w", err)
 	}

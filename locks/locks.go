@@ -54,6 +54,8 @@ type Clients struct {
 	// Redis is the server, or the master that the sentinels name. Nil in the
 	// quorum shape.
 	Redis redis.UniversalClient
+	// MasterSet is the name under which the sentinels know the master.
+	MasterSet string
 	// Masters are the independent masters of the quorum shape.
 	Masters []redis.UniversalClient
 	// Dial reaches a server by its announced address, for clients other than go-redis.
@@ -84,6 +86,9 @@ type Kind struct {
 	Fenced     bool                 // the purchase uses the inventory's fence
 	Renews     bool                 // it relies on renewing in time
 	Withstands []result.Hazard      // the expectation of every run follows from this
+	// KeyForm makes of a key one that the kind leaves as it is on the server.
+	// Nil for a kind that does so with every key.
+	KeyForm func(key string) string
 
 	New func(ctx context.Context, c Clients, opts Options) (Locker, error)
 }

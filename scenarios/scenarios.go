@@ -42,6 +42,8 @@ type Load struct {
 	// StallAfter is how long nobody may get to buy, while demand and stock are
 	// left and no fault is being played, before the shop counts as stalled.
 	StallAfter time.Duration
+	// Linger is how long the wire is still watched after the last buyer is done.
+	Linger time.Duration
 }
 
 // flashSale is the load that most scenarios share: enough buyers that somebody

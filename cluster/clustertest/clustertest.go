@@ -115,12 +115,26 @@ func (h *harness) start(t testing.TB, spec cluster.Spec) *cluster.Cluster {
 	h.supports(t, spec.Shape)
 	c, err := h.Backend.Start(deadline(t), spec)
 	t.Cleanup(func() {
+		if t.Failed() {
+			showLogs(t, c)
+		}
 		assert.NoError(t, c.Close(context.Background()), "close the cluster")
 		h.assertNothingLeft(t, spec.Run)
 	})
 	require.NoError(t, err)
 	require.NotNil(t, c)
 	return c
+}
+
+// showLogs prints what the servers of a failed test printed last.
+func showLogs(t testing.TB, c *cluster.Cluster) {
+	if c == nil {
+		return
+	}
+	for _, n := range c.Nodes {
+		lines, err := n.Logs(deadline(t), 60)
+		t.Logf("log of %s at %s (%v):\n%s", n.Name(), n.Announced(), err, strings.Join(lines, "\n"))
+	}
 }
 
 func (h *harness) assertNothingLeft(t testing.TB, run string) {

@@ -62,7 +62,7 @@ func newLaunch(e *engine, s cluster.Spec, image string, args []string) *launch {
 
 // startTimeout bounds a start; a machine that needs longer can't hold a run's
 // deadlines either.
-const startTimeout = time.Minute
+const startTimeout = 90 * time.Second
 
 // run starts the cluster: networks, containers, then servers in the order in
 // which they need each other.

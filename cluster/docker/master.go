@@ -51,7 +51,7 @@ func (m *master) CutPeers(ctx context.Context) (string, error) {
 // replicasAttached counts the master's replicas, all of which must be in the
 // replication network.
 func (m *master) replicasAttached(ctx context.Context) (int, error) {
-	reply, err := redisnode.Do(ctx, m, "CLIENT", "LIST", "TYPE", "replica")
+	reply, err := ask(ctx, m, "CLIENT", "LIST", "TYPE", "replica")
 	if err != nil {
 		return 0, err
 	}
@@ -85,11 +85,11 @@ func clientAddr(line string) netip.Addr {
 // dropLinks closes replication's connections at both ends: packets that would
 // tell either end that the other has gone can't reach it.
 func (m *master) dropLinks(ctx context.Context) error {
-	if _, err := redisnode.Do(ctx, m, "CLIENT", "KILL", "TYPE", "replica"); err != nil {
+	if _, err := ask(ctx, m, "CLIENT", "KILL", "TYPE", "replica"); err != nil {
 		return err
 	}
 	for _, r := range m.replicas {
-		if _, err := redisnode.Do(ctx, r, "CLIENT", "KILL", "TYPE", "master"); err != nil {
+		if _, err := ask(ctx, r, "CLIENT", "KILL", "TYPE", "master"); err != nil {
 			return err
 		}
 	}
@@ -140,7 +140,7 @@ func (m *master) followers(ctx context.Context) ([]cluster.Node, error) {
 	here := m.launch.replication.host(m.index).String()
 	var list []cluster.Node
 	for _, r := range m.replicas {
-		info, err := redisnode.GetInfo(ctx, r, "replication")
+		info, err := askInfo(ctx, r, "replication")
 		if err != nil {
 			return nil, err
 		}

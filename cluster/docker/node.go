@@ -95,12 +95,12 @@ func (n *node) start(ctx context.Context) error {
 			return err
 		}
 	}
-	version, err := redisnode.Version(ctx, n)
+	info, err := askInfo(ctx, n, "server")
 	if err != nil {
 		return err
 	}
 	n.mu.Lock()
-	n.version = version
+	n.version = info.Version()
 	n.mu.Unlock()
 	return nil
 }

@@ -2,13 +2,9 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/oversell/oversell/cluster"
-	"github.com/oversell/oversell/cluster/redisnode"
 )
 
 const (
@@ -54,8 +50,8 @@ var haste = []any{
 
 // hurry makes a sentinel quicker than its configuration can, where it knows how.
 func (n *node) hurry(ctx context.Context) error {
-	_, err := redisnode.Do(ctx, n, append([]any{"SENTINEL", "DEBUG"}, haste...)...)
-	if _, refused := errors.AsType[redis.Error](err); refused {
+	_, err := ask(ctx, n, append([]any{"SENTINEL", "DEBUG"}, haste...)...)
+	if refused(err) {
 		return nil // older than 7.0: slower, and as good
 	}
 	return err

@@ -33,7 +33,7 @@ type isolator struct {
 	replicas []*node
 }
 
-// CutPeers implements cluster.Isolator. The master has to die within 5 s of
+// CutPeers implements cluster.Isolator. The master has to die within 10 s of
 // it, or the sentinels won't promote replicas that have been without it for
 // too long.
 func (m *isolator) CutPeers(ctx context.Context) (how string, err error) {

@@ -27,8 +27,9 @@ type Watched struct {
 // AskSentinel asks one sentinel what it knows.
 func AskSentinel(ctx context.Context, sentinel cluster.Node) (Watched, error) {
 	var w Watched
+	set := cluster.MasterSetOf(sentinel)
 	err := With(ctx, sentinel, func(ctx context.Context, c *redis.Client) error {
-		m, err := c.Do(ctx, "SENTINEL", "MASTER", cluster.MasterSet).Slice()
+		m, err := c.Do(ctx, "SENTINEL", "MASTER", set).Slice()
 		if err != nil {
 			return err
 		}
@@ -40,11 +41,11 @@ func AskSentinel(ctx context.Context, sentinel cluster.Node) (Watched, error) {
 		}
 		sentinels, _ := Info(fields).Int("num-other-sentinels")
 		w.Sentinels = int(sentinels)
-		if err := w.askReplicas(ctx, c); err != nil {
+		if err := w.askReplicas(ctx, c, set); err != nil {
 			return err
 		}
 		// CKQUORUM answers with an error when the quorum can't be reached.
-		_, err = c.Do(ctx, "SENTINEL", "CKQUORUM", cluster.MasterSet).Result()
+		_, err = c.Do(ctx, "SENTINEL", "CKQUORUM", set).Result()
 		w.Usable = err == nil
 		if err != nil {
 			if !Refused(err) {
@@ -60,8 +61,8 @@ func AskSentinel(ctx context.Context, sentinel cluster.Node) (Watched, error) {
 	return w, nil
 }
 
-func (w *Watched) askReplicas(ctx context.Context, c *redis.Client) error {
-	list, err := c.Do(ctx, "SENTINEL", "REPLICAS", cluster.MasterSet).Slice()
+func (w *Watched) askReplicas(ctx context.Context, c *redis.Client, set string) error {
+	list, err := c.Do(ctx, "SENTINEL", "REPLICAS", set).Slice()
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func namedMaster(ctx context.Context, c *cluster.Cluster) (addr string, votes in
 }
 
 func masterOf(ctx context.Context, sentinel cluster.Node) (string, error) {
-	reply, err := Do(ctx, sentinel, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", cluster.MasterSet)
+	reply, err := Do(ctx, sentinel, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", cluster.MasterSetOf(sentinel))
 	if err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/oversell/oversell/internal/doctor"
 	"github.com/oversell/oversell/internal/engine"
 	"github.com/oversell/oversell/inventory"
+	"github.com/oversell/oversell/inventory/pgstore"
 	"github.com/oversell/oversell/inventory/redisstore"
 	"github.com/oversell/oversell/locks/naive"
 	"github.com/oversell/oversell/locks/safe"
@@ -58,8 +60,14 @@ func folders(list func(context.Context) ([]string, error)) func(context.Context)
 }
 
 // openInventory opens the store of record for an instance or for the engine.
-func openInventory(_ context.Context, addr string, dial instance.Dialer, buyers int) (inventory.Store, error) {
-	return redisstore.New(instance.InventoryClient(addr, dial, buyers)), nil
+func openInventory(ctx context.Context, at instance.Inventory, dial instance.Dialer, buyers int) (inventory.Store, error) {
+	switch at.Driver {
+	case inventory.Redis:
+		return redisstore.New(instance.InventoryClient(at.Announced, dial, buyers)), nil
+	case inventory.Postgres:
+		return pgstore.Open(ctx, at.DSN, pgstore.Options{Schema: at.Schema})
+	}
+	return nil, fmt.Errorf("no inventory has the driver %q", at.Driver)
 }
 
 // workerCommand re-executes this program. On Linux that works even when its

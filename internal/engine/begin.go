@@ -63,7 +63,7 @@ func (r *run) startServers(ctx context.Context) error {
 	r.info = newSampler(r.rec, r.lock)
 	r.plan.Server, r.plan.Simulated = r.lock.Server, r.lock.Simulated
 	if r.lock.KeyPrefix != "" {
-		r.plan.Key = r.lock.KeyPrefix + r.plan.Key
+		r.plan.Key = r.lock.KeyPrefix + lockKey(r.plan.Scenario)
 	}
 	if r.e.inventory.place != nil {
 		r.plan.InventoryServer = r.e.inventory.place.Server
@@ -145,6 +145,7 @@ func (r *run) connect(id int, wants []int) (instance.Start, instance.Dialer, err
 		return srv, err
 	}
 	var err error
+	s.MasterSet = r.lock.MasterSet
 	s.Inventory = r.e.inventory.at()
 	if n := r.e.inventory.node(); n != nil {
 		if s.Inventory.Server, err = add(inventoryName, n); err != nil {

@@ -22,21 +22,21 @@ import (
 
 // Config is what all runs of one invocation share.
 type Config struct {
-	Run            string // id of the invocation, see NewRunID
-	Backend        cluster.Backend
-	Redis          string         // server version, see cluster.Versions; "" for whatever the backend has
+	Run     string // id of the invocation, see NewRunID
+	Backend cluster.Backend
+	Redis   string // server version, see cluster.Versions; "" for whatever the backend has
 	// Inventory makes the store of record available. Nil means a Redis server
 	// of InventoryBackend's, or where that is nil, too, of Backend's.
 	Inventory        inventory.Source
 	InventoryBackend cluster.Backend
-	World          instance.World // lock kinds, and how to open the inventory
-	Checks         []checks.Check
-	Worker         []string                // command line of an instance process, e.g. /path/to/oversell instance
-	Dir            string                  // under which each run gets a directory
-	AllowSimulated bool                    // a simulated backend's results may satisfy a gate
-	Progress       func(Progress)          // called often, by one goroutine at a time; must not block. May be nil
-	Disable        func(fault string) bool // test hook: faults that are left out. May be nil
-	Version        string                  // of oversell, for plan.json
+	World            instance.World // lock kinds, and how to open the inventory
+	Checks           []checks.Check
+	Worker           []string                // command line of an instance process, e.g. /path/to/oversell instance
+	Dir              string                  // under which each run gets a directory
+	AllowSimulated   bool                    // a simulated backend's results may satisfy a gate
+	Progress         func(Progress)          // called often, by one goroutine at a time; must not block. May be nil
+	Disable          func(fault string) bool // test hook: faults that are left out. May be nil
+	Version          string                  // of oversell, for plan.json
 }
 
 // Job is one scenario under one lock kind, some number of times.

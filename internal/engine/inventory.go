@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/oversell/oversell/cluster"
@@ -25,22 +26,32 @@ type keeper struct {
 	place   *inventory.Place // nil without one
 }
 
+// driver is that of the store of record.
+func (c Config) driver() string {
+	if c.Inventory != nil {
+		return c.Inventory.Driver()
+	}
+	return inventory.Redis
+}
+
 // openInventory starts the inventory once for all runs.
 func (e *Engine) openInventory(ctx context.Context) (inventory.Store, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.inventory != nil && e.inventory.store != nil {
+	if e.inventory != nil {
 		return e.inventory.store, nil
 	}
 	k := &keeper{}
-	e.inventory = k // Close removes what a failed start has left
-	if err := k.start(ctx, e.cfg); err != nil {
-		return nil, err
+	err := k.start(ctx, e.cfg)
+	if err == nil {
+		if k.store, err = e.cfg.World.Open(ctx, k.at(), k.dial, storeConns); err != nil {
+			err = fmt.Errorf("open the inventory: %w", err)
+		}
 	}
-	var err error
-	if k.store, err = e.cfg.World.Open(ctx, k.at(), k.dial, storeConns); err != nil {
-		return nil, fmt.Errorf("open the inventory: %w", err)
+	if err != nil {
+		return nil, errors.Join(err, k.close(context.WithoutCancel(ctx)))
 	}
+	e.inventory = k
 	return k.store, nil
 }
 
@@ -59,7 +70,6 @@ func (k *keeper) start(ctx context.Context, cfg Config) (err error) {
 		Run: cfg.Run, Name: inventoryName, Shape: cluster.Single, Version: version,
 	})
 	if err != nil {
-		_ = k.cluster.Close(context.WithoutCancel(ctx))
 		return fmt.Errorf("start the inventory's server: %w", err)
 	}
 	return nil

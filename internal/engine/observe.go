@@ -126,8 +126,9 @@ func masters(ctx context.Context, c *cluster.Cluster) []cluster.Node {
 }
 
 // count reads the inventory after the load: the truth that is judged. It is
-// done also when ctx has ended, so that an interrupted run can be judged.
-func (r *run) count(ctx context.Context) {
+// done also when ctx has ended, so that an interrupted run can be judged. With
+// an error there is nothing to judge.
+func (r *run) count(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*askTimeout)
 	defer cancel()
 	r.rec.Record(history.Event{Kind: history.WirePolls, Count: int(r.polls.Load())})
@@ -135,11 +136,11 @@ func (r *run) count(ctx context.Context) {
 	r.info.record()
 	units, err := r.store.Units(ctx, r.plan.SKU)
 	if err != nil {
-		return // without a count the run is inconclusive
+		return r.e.inventory.gone(err) // else the run is inconclusive without a count
 	}
 	orders, err := r.store.Orders(ctx, r.plan.SKU)
 	if err != nil {
-		return
+		return r.e.inventory.gone(err)
 	}
 	for _, o := range orders {
 		r.rec.Record(history.Event{
@@ -147,6 +148,7 @@ func (r *run) count(ctx context.Context) {
 		})
 	}
 	r.rec.Record(history.Event{Kind: history.StockCounted, Units: units, Count: len(orders)})
+	return nil
 }
 
 // sampler keeps what the dashboards of the incident showed of the lock's server.

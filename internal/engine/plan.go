@@ -13,6 +13,12 @@ import (
 // minSold is how many orders a run needs to prove anything.
 const minSold = 5
 
+// keyPrefix begins the lock's key on servers that are all ours.
+const keyPrefix = "oversell:"
+
+// lockKey is the rest of it.
+func lockKey(scenario string) string { return "lock:" + scenario }
+
 // newPlan writes down what a trial is going to do.
 func (e *Engine) newPlan(j Job, trial int) history.Plan {
 	s, l := j.Scenario, j.Scenario.Load
@@ -20,11 +26,11 @@ func (e *Engine) newPlan(j Job, trial int) history.Plan {
 	return history.Plan{
 		Schema: history.PlanSchema, Scenario: s.Name, Hazard: string(s.Hazard),
 		Lock: j.Kind.Name, Alias: j.Kind.Alias, Backend: e.cfg.Backend.Name(), Shape: string(s.Shape),
-		Redis: e.cfg.Redis, Fenced: j.Kind.Fenced, Renews: j.Kind.Renews,
+		Redis: e.cfg.Redis, Inventory: e.cfg.driver(), Fenced: j.Kind.Fenced, Renews: j.Kind.Renews,
 		Stock: l.Stock, Instances: l.Instances, Buyers: l.Buyers, Requests: l.Wanted(),
 		TTL: l.TTL, Call: l.Call, RetryEvery: l.RetryEvery, StallAfter: l.StallAfter,
 		MinSold: min(minSold, l.Stock),
-		Key:     "oversell:lock:" + s.Name, SKU: fmt.Sprintf("%s-%s-%d-%d", s.Name, j.Kind.Name, seed, trial),
+		Key:     keyPrefix + lockKey(s.Name), SKU: fmt.Sprintf("%s-%s-%d-%d", s.Name, j.Kind.Name, seed, trial),
 		Seed: seed, Trial: trial, Steps: planSteps(s.Steps), Started: time.Now().UTC(),
 		Expected: string(j.expected()), Command: j.Command, Version: e.cfg.Version,
 	}

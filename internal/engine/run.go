@@ -59,12 +59,15 @@ func (e *Engine) trial(ctx context.Context, j Job, n int) (_ result.Run, err err
 	r.sell(ctx)
 	r.drain()
 	r.stage.healAll(ctx)
-	r.count(ctx)
+	lost := r.count(ctx)
 	if err := r.save(); err != nil {
 		return result.Run{}, err
 	}
 	if ctx.Err() != nil {
 		return result.Run{}, fmt.Errorf("interrupted; the history is kept in %s: %w", r.dir, context.Cause(ctx))
+	}
+	if lost != nil {
+		return result.Run{}, fmt.Errorf("%w; the history is kept in %s", lost, r.dir)
 	}
 	return r.judge()
 }
@@ -198,6 +201,8 @@ func (r *run) await(ctx context.Context, done <-chan struct{}, began time.Durati
 			return "done", "every buyer is done"
 		case <-ctx.Done():
 			return "interrupted", firstLine(context.Cause(ctx).Error())
+		case <-r.e.inventory.lost():
+			return "inventory lost", firstLine(r.e.inventory.place.Why().Error())
 		case <-tick.C:
 		}
 		quiet, idle := r.stage.idleSince()

@@ -121,7 +121,10 @@ func (h *Home) watch(ctx context.Context, conn *pgx.Conn) {
 
 // patience is how long a database may be away: its restart, not a blink, is
 // what a run must not outlive.
-const patience = 2 * time.Second
+const patience = 5 * time.Second
+
+// errGone is of a schema that won't come back.
+var errGone = errors.New("is no longer there")
 
 // retryEvery is the pause between two attempts to reconnect.
 const retryEvery = 100 * time.Millisecond
@@ -130,14 +133,18 @@ const retryEvery = 100 * time.Millisecond
 func (h *Home) reconnect(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var last error
 	for {
 		conn, err := h.reclaim(ctx)
-		if err == nil {
-			return conn, nil
+		if err == nil || errors.Is(err, errGone) {
+			return conn, err
+		}
+		if last == nil || ctx.Err() == nil {
+			last = err // what comes after the end says only that it has ended
 		}
 		select {
 		case <-ctx.Done():
-			return nil, err
+			return nil, last
 		case <-time.After(retryEvery):
 		}
 	}
@@ -151,7 +158,7 @@ func (h *Home) reclaim(ctx context.Context) (*pgx.Conn, error) {
 	}
 	_, exists, err := markOf(ctx, conn, h.schema)
 	if err == nil && !exists {
-		err = fmt.Errorf("the schema %q is no longer there", h.schema)
+		err = fmt.Errorf("the schema %q %w", h.schema, errGone)
 	}
 	if err == nil {
 		err = claim(ctx, conn, h.schema)

@@ -160,14 +160,6 @@ func (s *Store) Units(ctx context.Context, sku string) (int, error) {
 	return units, nil
 }
 
-// Ping returns nil when the database answers.
-func (s *Store) Ping(ctx context.Context) error {
-	if err := s.pool.Ping(ctx); err != nil {
-		return explain(fmt.Errorf("ask PostgreSQL whether it is there: %w", err))
-	}
-	return nil
-}
-
 // Close closes the store's connections, and waits for those in use.
 func (s *Store) Close() error {
 	s.pool.Close()

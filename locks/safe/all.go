@@ -15,6 +15,10 @@ func All() []locks.Kind {
 	return []locks.Kind{
 		luaRelease(),
 		luaWatchdog(),
+		redlockWatchdog(),
+		nativeCAS(),
+		tairCASCAD(),
 		fenced(),
+		fencedRedlock(),
 	}
 }

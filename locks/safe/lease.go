@@ -1,11 +1,15 @@
 package safe
 
-import "context"
+import (
+	"context"
+
+	"github.com/oversell/oversell/locks"
+)
 
 // lease is a key that was granted.
 type lease struct {
-	hold
-	dog *watchdog // nil when the kind doesn't renew
+	claim claim
+	dog   *locks.Watchdog // nil when the kind doesn't renew
 }
 
 // Lost is nil for a kind that doesn't renew: it never looks.
@@ -13,7 +17,7 @@ func (l *lease) Lost() <-chan struct{} {
 	if l.dog == nil {
 		return nil
 	}
-	return l.dog.lost
+	return l.dog.Lost()
 }
 
 // Release stops the watchdog, waits for it, and removes the key if it is still
@@ -21,7 +25,7 @@ func (l *lease) Lost() <-chan struct{} {
 // that the key isn't left behind. Releasing twice gives ErrNotHeld.
 func (l *lease) Release(ctx context.Context) error {
 	if l.dog != nil {
-		l.dog.end()
+		l.dog.End()
 	}
-	return l.releaseSurely(ctx)
+	return releaseSurely(ctx, l.claim)
 }

@@ -2,29 +2,20 @@ package safe
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/oversell/oversell/locks"
 )
 
-// locker is all kinds of this package: they differ in whether a watchdog renews
-// the lock, and in what the purchase does with the inventory's fence.
+// locker is all kinds of this package: they differ in what a claim is made of,
+// in whether a watchdog renews it, and in what the purchase does with the
+// inventory's fence.
 type locker struct {
-	client redis.UniversalClient
+	claim  func(key string, ttl time.Duration) claim
 	jitter *locks.Jitter
 	renews bool
-	life   *life
-}
-
-func newLocker(kind string, c locks.Clients, opts locks.Options, renews bool) (locks.Locker, error) {
-	if c.Redis == nil {
-		return nil, fmt.Errorf("%s: the cluster has no one server to lock on", kind)
-	}
-	return &locker{client: c.Redis, jitter: locks.NewJitter(opts), renews: renews, life: newLife()}, nil
+	life   *locks.Life
 }
 
 // Acquire polls until the key is taken. When ctx ends, or Close is called, it
@@ -39,30 +30,33 @@ func (l *locker) Acquire(ctx context.Context, key string, ttl time.Duration) (lo
 	if err != nil {
 		return nil, err
 	}
-	if !l.life.enter() {
-		return nil, fmt.Errorf("acquire %q: %w: %w", key, locks.ErrNotAcquired, errClosed)
-	}
-	defer l.life.leave()
-	ctx, unbind := l.life.bind(ctx)
-	defer unbind()
+	return l.life.Acquire(ctx, key, func(ctx context.Context) (locks.Lease, error) {
+		return l.acquire(ctx, key, ttl)
+	})
+}
 
-	h := hold{client: l.client, key: key, token: rand.Text(), ttl: ttl}
+func (l *locker) acquire(ctx context.Context, key string, ttl time.Duration) (locks.Lease, error) {
+	c := l.claim(key, ttl)
+	if c.life() <= 0 {
+		return nil, fmt.Errorf("acquire %q: %w: in a TTL of %v the masters' clocks may drift apart by more than that",
+			key, locks.ErrNotAcquired, ttl)
+	}
 	var sent time.Time
-	err = locks.Poll(ctx, key, l.jitter, func(ctx context.Context) (bool, error) {
+	err := locks.Poll(ctx, key, l.jitter, func(ctx context.Context) (bool, error) {
 		sent = time.Now()
-		return l.try(ctx, h, sent)
+		return l.try(ctx, c, sent)
 	})
 	if err != nil {
 		return nil, err
 	}
-	le := &lease{hold: h}
+	le := &lease{claim: c}
 	if l.renews {
-		le.dog = startWatchdog(l.life, h, l.jitter, sent)
+		le.dog = locks.StartWatchdog(l.life, locks.Renewal{TTL: ttl, Life: c.life(), Renew: c.renew, Jitter: l.jitter}, sent)
 	}
 	return le, nil
 }
 
-// answer is what became of one SET.
+// answer is what became of one try.
 type answer struct {
 	granted bool
 	err     error
@@ -71,35 +65,35 @@ type answer struct {
 // doubtful reports whether the key may be ours without our being sure of it.
 func (a answer) doubtful() bool { return a.err != nil && !locks.Refused(a.err) }
 
-// try sends one SET, and leaves nothing behind unless it returns true.
-func (l *locker) try(ctx context.Context, h hold, sent time.Time) (bool, error) {
-	a, err := l.await(ctx, h)
+// try lets c try once, and leaves nothing behind unless it returns true.
+func (l *locker) try(ctx context.Context, c claim, sent time.Time) (bool, error) {
+	a, err := l.await(ctx, c)
 	if err != nil {
 		return false, err
 	}
 	switch {
 	case a.doubtful():
-		l.takeBack(ctx, h)
+		l.takeBack(ctx, c)
 		return false, a.err
-	case a.granted && l.renews && time.Since(sent) >= h.ttl:
+	case a.granted && l.renews && time.Since(sent) >= c.life():
 		// The answer took so long that the key may have expired meanwhile: a
 		// lease whose Lost is closed from the start would help nobody.
-		if err := l.takeBack(ctx, h); !released(err) {
+		if err := l.takeBack(ctx, c); !released(err) {
 			// Not wrapped: a refusal to release is no refusal to acquire.
-			return false, fmt.Errorf("granted a whole TTL late, and not taken back: %v", err)
+			return false, fmt.Errorf("granted when its time was over, and not taken back: %v", err)
 		}
 		return false, nil
 	}
 	return a.granted, a.err
 }
 
-// await sends one SET and waits for its answer or for ctx, because cancelling
-// ctx doesn't interrupt a command that has been sent. An answer that comes too
-// late is heard in the background, and what it granted is taken back.
-func (l *locker) await(ctx context.Context, h hold) (answer, error) {
+// await lets c try to take the key, and waits for the answer or for ctx, because
+// cancelling ctx doesn't interrupt a command that has been sent. An answer that
+// comes too late is heard in the background, and what it granted is taken back.
+func (l *locker) await(ctx context.Context, c claim) (answer, error) {
 	heard := make(chan answer, 1)
-	l.life.wg.Go(func() {
-		ok, err := h.set(ctx)
+	l.life.Go(func() {
+		ok, err := c.set(ctx)
 		heard <- answer{ok, err}
 	})
 	select {
@@ -112,22 +106,22 @@ func (l *locker) await(ctx context.Context, h hold) (answer, error) {
 		return a, nil
 	default:
 	}
-	l.life.wg.Go(func() {
+	l.life.Go(func() {
 		if a := <-heard; a.granted || a.doubtful() {
-			_ = h.releaseSurely(ctx)
+			_ = releaseSurely(ctx, c)
 		}
 	})
 	return answer{}, fmt.Errorf("gave up on the command that takes it: %w", locks.Ended(ctx))
 }
 
-// takeBack releases h within grace. It returns early, leaving that to the
+// takeBack releases c within grace. It returns early, leaving that to the
 // background, when ctx ends; the error then says so.
-func (l *locker) takeBack(ctx context.Context, h hold) error {
+func (l *locker) takeBack(ctx context.Context, c claim) error {
 	done := make(chan error, 1)
-	l.life.wg.Go(func() {
+	l.life.Go(func() {
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
-		done <- h.release(own)
+		done <- c.release(own)
 	})
 	select {
 	case err := <-done:
@@ -141,6 +135,6 @@ func (l *locker) takeBack(ctx context.Context, h hold) error {
 // commands on their way take, and grace. Leases stay valid and can be released,
 // but aren't kept any longer: they are Lost a TTL after their last renewal.
 func (l *locker) Close() error {
-	l.life.end()
+	l.life.End()
 	return nil
 }

@@ -1,23 +1,10 @@
 package safe
 
-import (
-	"context"
-
-	"github.com/oversell/oversell/cluster"
-	"github.com/oversell/oversell/locks"
-	"github.com/oversell/oversell/result"
-)
+import "github.com/oversell/oversell/locks"
 
 func luaWatchdog() locks.Kind {
-	return locks.Kind{
-		Name:       "lua-watchdog",
-		Summary:    "lua-release, renewed every third of the TTL with an owner check in Lua",
-		Origin:     "the fix after both incidents",
-		Topologies: []cluster.Shape{cluster.Single, cluster.Sentinel},
-		Renews:     true,
-		Withstands: []result.Hazard{result.SlowCall, result.HolderCrash},
-		New: func(_ context.Context, c locks.Clients, opts locks.Options) (locks.Locker, error) {
-			return newLocker("lua-watchdog", c, opts, true)
-		},
-	}
+	return scheme{name: "lua-watchdog", renews: true, by: always(newLua())}.kind(locks.Kind{
+		Summary: "lua-release, renewed every third of the TTL with an owner check in Lua",
+		Origin:  "the fix after both incidents",
+	})
 }

@@ -1,0 +1,175 @@
+package safe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/oversell/oversell/locks"
+)
+
+// quorum is a claim to a key on independent masters: Redlock. It is ours as
+// long as a majority of them says so.
+//
+// Every question goes to all masters at once and is decided as soon as the
+// answers allow it; one that is slow or dead holds nobody up. What comes in
+// after that is looked after in the background.
+type quorum struct {
+	holds []hold // one for each master, without a token
+	token func() string
+	need  int // how many are a majority
+	ttl   time.Duration
+	// masters are those of the last set. Each set has a token of its own, so that
+	// what one takes back in the background is never the key of the next.
+	masters    []*master
+	background *locks.Life
+}
+
+// life is the TTL less what clocks may drift apart in that time, as the
+// description of Redlock has it.
+func (q *quorum) life() time.Duration { return q.ttl - q.ttl/100 - 2*time.Millisecond }
+
+// patience is how long one master may take to grant the key: much less than
+// the TTL, so that dead ones leave most of it.
+func (q *quorum) patience() time.Duration { return max(q.ttl/10, time.Millisecond) }
+
+// ask lets f ask every master, in goroutines of l, and answer once for each.
+func ask(l *locks.Life, masters []*master, f func(m *master, answer func(bool, error))) <-chan vote {
+	votes := make(chan vote, len(masters)) // nobody may be there any more to hear the last
+	for i, m := range masters {
+		l.Go(func() {
+			f(m, func(yes bool, err error) { votes <- vote{i, yes, err} })
+		})
+	}
+	return votes
+}
+
+// count hears votes until they decide, all have come, or ctx has ended.
+func (q *quorum) count(ctx context.Context, votes <-chan vote) (t tally, heard []vote) {
+	t = tally{of: len(q.holds), need: q.need}
+	for !t.over() {
+		select {
+		case v := <-votes:
+			heard = append(heard, v)
+			t.add(v)
+		case <-ctx.Done():
+			t.why = locks.Ended(ctx)
+			return t, heard
+		}
+	}
+	return t, heard
+}
+
+// set takes the key on a majority.
+func (q *quorum) set(ctx context.Context) (bool, error) {
+	token := q.token()
+	q.masters = make([]*master, len(q.holds))
+	for i, h := range q.holds {
+		h.token = token
+		q.masters[i] = newMaster(h)
+	}
+	insist := make(chan bool, len(q.masters))
+	decide := func(won bool) {
+		for range q.masters {
+			insist <- won
+		}
+	}
+	// Not cut short by ctx: a majority that is just enough isn't what we want.
+	own := context.WithoutCancel(ctx)
+	votes := ask(q.background, q.masters, func(m *master, answer func(bool, error)) {
+		m.take(own, q.patience(), answer, insist)
+	})
+	t, heard := q.count(own, votes)
+	decide(t.won())
+	if t.won() {
+		return true, nil
+	}
+	left := q.takeBack(heard, votes)
+	switch {
+	case t.beaten() && t.refused >= q.need:
+		return false, t.refusal // so that a refusal for good ends the waiting
+	case t.beaten():
+		return false, nil
+	case t.lost >= q.need:
+		return false, fmt.Errorf("%d of %d masters gave no answer: %w", t.lost, t.of, t.why)
+	}
+	// Neither side has a majority. It is certainly not ours once it is taken
+	// back wherever it was granted.
+	if n := <-left; n >= q.need {
+		return false, fmt.Errorf("%d of %d masters may keep the key: %w", n, t.of, t.why)
+	}
+	return false, nil
+}
+
+// takeBack removes the key in the background from every master that didn't
+// answer that it isn't ours: from those heard, and from those whose votes are
+// still to come. It sends on how many of them it may have remained.
+func (q *quorum) takeBack(heard []vote, votes <-chan vote) <-chan int {
+	masters, remains := q.masters, make(chan bool, len(q.masters))
+	free := func(v vote) {
+		if v.certainlyNot() {
+			remains <- false
+			return
+		}
+		_, err := masters[v.node].free(context.Background())
+		remains <- err != nil
+	}
+	for _, v := range heard {
+		q.background.Go(func() { free(v) })
+	}
+	for range len(masters) - len(heard) {
+		q.background.Go(func() { free(<-votes) })
+	}
+	left := make(chan int, 1)
+	q.background.Go(func() {
+		n := 0
+		for range masters {
+			if <-remains {
+				n++
+			}
+		}
+		left <- n
+	})
+	return left
+}
+
+// renew prolongs the key on a majority. It is lost when so many answer that it
+// isn't ours that the rest are no majority. Masters that have forgotten it are
+// asked to take it again, which doesn't count: somebody may have had it there
+// in the meantime.
+func (q *quorum) renew(ctx context.Context) (bool, error) {
+	votes := ask(q.background, q.masters, func(m *master, answer func(bool, error)) {
+		held, err := unrefused(m.renew(ctx))
+		answer(held, err)
+		if !held && err == nil {
+			m.regain(context.WithoutCancel(ctx), q.patience())
+		}
+	})
+	t, _ := q.count(ctx, votes)
+	if t.won() || t.beaten() {
+		return t.won(), nil
+	}
+	return false, fmt.Errorf("renewed on %d of %d masters: %w", t.yes, t.of, t.why)
+}
+
+// release removes the key from all masters, those included that never
+// answered, and returns when a majority has removed it.
+func (q *quorum) release(ctx context.Context) error {
+	life := q.background
+	if !life.Enter() {
+		life = locks.NewLife() // the locker is closed: wait here for all
+		life.Enter()
+		defer life.End()
+	}
+	defer life.Leave()
+	own := context.WithoutCancel(ctx)
+	votes := ask(life, q.masters, func(m *master, answer func(bool, error)) { answer(m.free(own)) })
+	t, _ := q.count(ctx, votes)
+	switch {
+	case t.won():
+		return nil
+	case t.why != nil && !t.beaten():
+		return fmt.Errorf("release: %d of %d masters removed it: %w", t.yes, t.of, t.why)
+	}
+	return fmt.Errorf("release: %d of %d masters removed it: %w", t.yes, t.of, locks.ErrNotHeld)
+}

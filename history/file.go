@@ -15,7 +15,10 @@ import (
 const (
 	PlanFile   = "plan.json"
 	EventsFile = "history.jsonl"
-	PlanSchema = "oversell.plan/v1"
+	PlanSchema = "oversell.plan/v2"
+	// PlanSchemaV1 is of runs whose histories have neither wire.unanswered nor
+	// the Took of commands on the wire.
+	PlanSchemaV1 = "oversell.plan/v1"
 )
 
 // ErrTruncated says that a history ends in the middle of a line, as it does

@@ -37,14 +37,16 @@ const (
 	InstanceExited  Kind = "instance.exited"  // Text (how), Err when it wasn't planned
 )
 
-// Events seen on the wire (Instance, Server, Command, Role, Key, Value).
-// Failed attempts to acquire are counted, not recorded: Count in WirePolls.
+// Events seen on the wire (Instance, Server, Command, Role, Key, Value; Took:
+// since the command came from the instance). Failed attempts to acquire are
+// counted, not recorded: Count in WirePolls.
 const (
-	WireAcquired Kind = "wire.acquired" // the server granted the key; At is when its reply left the server
-	WireExpire   Kind = "wire.expire"   // an expiry was set on the key (Text: the reply)
-	WireRenewed  Kind = "wire.renewed"  // a renewal was answered (Text: the reply, Done: it took effect)
-	WireReleased Kind = "wire.released" // a release was answered (Text: the reply, Done: it removed the key)
-	WirePolls    Kind = "wire.polls"    // Count: failed attempts to acquire since the last such event
+	WireAcquired   Kind = "wire.acquired"   // the server granted the key; At is when its reply left the server
+	WireExpire     Kind = "wire.expire"     // an expiry was set on the key (Text: the reply)
+	WireRenewed    Kind = "wire.renewed"    // a renewal was answered (Text: the reply, Done: it took effect)
+	WireReleased   Kind = "wire.released"   // a release was answered (Text: the reply, Done: it removed the key)
+	WireUnanswered Kind = "wire.unanswered" // a command was sent to the server and its reply was lost; At is when that was certain
+	WirePolls      Kind = "wire.polls"      // Count: failed attempts to acquire since the last such event
 )
 
 // Events of the engine (Instance 0).
@@ -107,6 +109,7 @@ type Plan struct {
 	Alias    string `json:"alias,omitempty"`
 	Backend  string `json:"backend"`
 	Shape    string `json:"shape"`
+	Masters  int    `json:"masters,omitempty"` // of the quorum shape
 	Redis    string `json:"redis"`            // the version asked for, e.g. "7.0"
 	Server   string `json:"server,omitempty"` // the version that answered, e.g. "Redis 7.0.15"
 

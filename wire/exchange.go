@@ -15,6 +15,10 @@ const (
 	// OnReply: the whole reply has left the server and nothing of it has reached
 	// the instance. Of a reply longer than 64 KiB, so much has left the server.
 	OnReply Point = "reply"
+	// OnLost: the command was sent on to the server, and its connection ended, or
+	// lost everything that passed on it, before its reply had come. Whether the
+	// server executed it isn't known.
+	OnLost Point = "lost"
 )
 
 // Role is what a command on a key is for, as far as the command itself tells.

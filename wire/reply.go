@@ -16,9 +16,9 @@ const (
 func readReply(head []byte, size int64) Reply {
 	r, _ := readValue(head, maxDepth)
 	r.Size = int(size)
-	if len(head) > 0 && head[0] == '$' && !r.Nil {
-		if n, err := strconv.Atoi(string(lineOf(head)[1:])); err == nil {
-			r.Size = len(lineOf(head)) + n + 4
+	if line := lineOf(head); len(line) > 1 && line[0] == '$' && !r.Nil {
+		if n, err := strconv.Atoi(string(line[1:])); err == nil {
+			r.Size = len(line) + n + 4
 		}
 	}
 	return r

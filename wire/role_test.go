@@ -225,6 +225,9 @@ func FuzzReadReply(f *testing.F) {
 	for _, frame := range frames {
 		f.Add([]byte(frame[:min(len(frame), 1000)]))
 	}
+	for _, broken := range []string{"", "$", "*", "$5", "*2\r\n$1", "%1\r\n"} {
+		f.Add([]byte(broken))
+	}
 	f.Fuzz(func(t *testing.T, head []byte) {
 		r := readReply(head, int64(len(head)))
 		for _, g := range []grant{byReply, byNil, byFirst, byScript} {

@@ -138,6 +138,13 @@ func (s *session) pop() {
 	s.first++
 }
 
+// rest returns the commands whose replies are still due, in their order.
+func (s *session) rest() []*pending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue[s.first:]
+}
+
 // match returns the command that a frame answers, nil when it answers none: a
 // push, a message, a line of MONITOR, or something unasked for. value is the
 // frame's head without attributes.

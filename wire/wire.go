@@ -13,15 +13,21 @@ import (
 	"github.com/oversell/oversell/history"
 )
 
-// Handler is called at both points of every command, on the goroutine of that
+// Handler is called at the points of every command, on the goroutine of that
 // connection: while it runs, this command, and what follows it on its
 // connection, stands still, and all other connections go on. It must return
 // when ctx ends (the wire is closed). The Action says what happens next.
 //
-// At OnReply it gets the same Exchange as at OnCommand, with the reply. A
-// command that gets no reply (CLIENT REPLY OFF, a lost connection) has no
-// OnReply. Pushes, published messages and lines of MONITOR pass unasked, and so
-// do the further confirmations of a SUBSCRIBE with several channels.
+// At OnReply it gets the same Exchange as at OnCommand, with the reply. Pushes,
+// published messages and lines of MONITOR pass unasked, and so do the further
+// confirmations of a SUBSCRIBE with several channels.
+//
+// A command whose reply is lost has an OnLost instead of its OnReply: once, at
+// the latest when its connection has ended, after everything else that was
+// heard on that connection. The Action makes no difference then, and handlers
+// that don't care ignore it. A command that never left the wire (dropped, cut,
+// or lost in a cut), one that isn't answered (CLIENT REPLY OFF), and one that
+// was under way when the wire itself was closed have neither.
 type Handler func(ctx context.Context, p Point, x *Exchange) Action
 
 // Action is what becomes of a command or a reply.

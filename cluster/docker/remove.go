@@ -14,8 +14,9 @@ import (
 	"github.com/oversell/oversell/cluster/redisnode"
 )
 
-// closeTimeout bounds a whole removal, also after ctx has ended.
-const closeTimeout = 20 * time.Second
+// closeTimeout bounds a whole removal, also after ctx has ended. It is generous:
+// an engine on a busy machine has been seen to stand still for fifteen seconds.
+const closeTimeout = time.Minute
 
 // close saves the logs and removes everything that carries the cluster's labels,
 // whether run knows of it or not. Logs that can't be saved don't stop it. Once

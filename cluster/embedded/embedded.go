@@ -92,7 +92,7 @@ type node struct {
 
 func (n *node) Name() string       { return "redis" }
 func (n *node) Role() cluster.Role { return cluster.RoleMaster }
-func (n *node) Announced() string  { return "redis.embedded:6379" }
+func (n *node) Announced() string  { return n.addr } // unique, unlike a name would be
 
 // Addr is empty: there is no process of its own to talk to.
 func (n *node) Addr() string    { return "" }

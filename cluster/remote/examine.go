@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -113,8 +114,14 @@ func findForeign(ctx context.Context, c *redis.Client) (foreign string, seen int
 // shownKey is how much of a foreign key is shown.
 const shownKey = 40
 
-// removeKeys removes what the cluster's run has left below its prefix.
+// removeTimeout bounds the removal of a run's keys.
+const removeTimeout = 10 * time.Second
+
+// removeKeys removes what the cluster's run has left below its prefix, also
+// when ctx has ended.
 func removeKeys(ctx context.Context, c *cluster.Cluster) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
+	defer cancel()
 	holders, err := masters(ctx, c)
 	var errs []error
 	for _, n := range holders {

@@ -183,25 +183,42 @@ const findTimeout = 8 * time.Second
 // find returns the nodes of a shape, master first, after making sure that they
 // are what they should be and that they can be used.
 func (b *Backend) find(ctx context.Context, s cluster.Shape, version string) ([]*node, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, findTimeout, fmt.Errorf("no answer within %s", findTimeout))
+	ctx, cancel := context.WithTimeout(ctx, findTimeout)
 	defer cancel()
-	nodes := asNodes(b.single)
-	var err error
+	nodes, err := b.look(ctx, s, version)
+	if over := ended(ctx); err != nil && over != nil && !errors.Is(err, over) {
+		err = fmt.Errorf("%w: %w", over, err) // connections tell it in words of their own
+	}
+	return nodes, explain(err)
+}
+
+// ended says why ctx has ended. Connections notice its deadline a moment
+// before ctx itself does.
+func ended(ctx context.Context) error {
+	if at, ok := ctx.Deadline(); ok && ctx.Err() == nil && !time.Now().Before(at) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
+}
+
+func (b *Backend) look(ctx context.Context, s cluster.Shape, version string) (nodes []*node, err error) {
 	switch s {
 	case cluster.Sentinel:
 		nodes, err = b.discover(ctx)
 	case cluster.Quorum:
 		nodes = asNodes(b.quorum)
+	default:
+		nodes = asNodes(b.single)
 	}
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	for _, n := range nodes {
 		g.Go(func() error { return n.examine(gctx, version, b.nonempty) })
 	}
 	if err := g.Wait(); err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
 	if s == cluster.Quorum {
 		err = independent(nodes)

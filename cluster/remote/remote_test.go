@@ -105,7 +105,9 @@ func TestASingleServer(t *testing.T) {
 		}
 	}
 	require.NoError(t, direct.Set(t.Context(), "theirs", "x", 0).Err())
-	require.NoError(t, one.Close(t.Context()))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, one.Close(ended), "also in a context that has ended")
 	assert.Empty(t, direct.Keys(t.Context(), `oversell:r1:a\**`).Val())
 	assert.Len(t, direct.Keys(t.Context(), "oversell:r1:ab:*").Val(), 7, "another cluster's keys, though the pattern would match")
 	require.NoError(t, two.Close(t.Context()))
@@ -242,6 +244,11 @@ func TestOutOfReach(t *testing.T) {
 	_, err = backend(t, remote.Options{Redis: "redis://" + silent.Addr().String()}).Probe(t.Context(), "")
 	require.Error(t, err)
 	assert.Contains(t, hint.Of(err), "no answer in time")
+
+	short, done := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer done()
+	_, err = backend(t, remote.Options{Redis: "redis://" + silent.Addr().String()}).Probe(short, "")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -16,32 +16,37 @@ import (
 
 type conn = net.Conn
 
-// onWire is a wire.Handler: it records what the servers granted. Refused
-// attempts to acquire are counted only; waiting buyers make thousands.
+// onWire is a wire.Handler: it records what the servers granted, and what they
+// may have granted. Refused attempts to acquire are counted only; waiting
+// buyers make thousands.
 func (r *run) onWire(_ context.Context, p wire.Point, x *wire.Exchange) wire.Action {
-	if p != wire.OnReply || x.Key != r.plan.Key || x.Role == wire.Other {
+	if p == wire.OnCommand || x.Key != r.plan.Key || x.Role == wire.Other {
 		return wire.Pass
 	}
 	e := history.Event{
 		At: x.Answered, Instance: x.Instance, Server: x.Server, Command: x.Name, Role: string(x.Role),
 		Key: x.Key, Value: x.Value, Text: x.Reply.Text, Done: x.Reply.Granted(),
 	}
-	switch x.Role {
-	case wire.Acquire:
-		if !e.Done {
-			r.polls.Add(1)
-			return wire.Pass
-		}
-		e.Kind = history.WireAcquired
-	case wire.Expire:
-		e.Kind = history.WireExpire
-	case wire.Renew:
-		e.Kind = history.WireRenewed
-	case wire.Release:
-		e.Kind = history.WireReleased
+	switch {
+	case p == wire.OnLost:
+		e.Kind, e.At = history.WireUnanswered, r.rec.Now()
+	case x.Role == wire.Acquire && !e.Done:
+		r.polls.Add(1)
+		return wire.Pass
+	default:
+		e.Kind = answeredKinds[x.Role]
 	}
+	e.Took = e.At - x.Parsed
 	r.rec.Record(e)
 	return wire.Pass
+}
+
+// answeredKinds are the kinds of events that a reply makes, by the command's role.
+var answeredKinds = map[wire.Role]history.Kind{
+	wire.Acquire: history.WireAcquired,
+	wire.Expire:  history.WireExpire,
+	wire.Renew:   history.WireRenewed,
+	wire.Release: history.WireReleased,
 }
 
 // askTimeout bounds one question to a server that may be gone.

@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
+
+	"github.com/oversell/oversell/cluster/embedded"
 )
 
 // Server is a server that one test, or one test and its subtests, can use.
@@ -25,12 +27,18 @@ type Server struct {
 func (s *Server) Dial(ctx context.Context) (net.Conn, error) { return s.dial(ctx) }
 
 // Mini starts a miniredis whose keys expire by the clock, the fake one if t
-// runs in a synctest bubble. It opens no socket, and is closed when t ends.
+// runs in a synctest bubble. It has the commands that the embedded backend adds.
+// It opens no socket, and is closed when t ends.
 func Mini(t testing.TB) *Server {
 	t.Helper()
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
 	t.Cleanup(m.Close)
+	// A first connection makes the library set up its commands.
+	c, err := m.Dial()
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	require.NoError(t, embedded.AddCommands(m))
 	return &Server{Mini: m, dial: func(context.Context) (net.Conn, error) { return m.Dial() }}
 }
 

@@ -2,7 +2,11 @@ package lockstest
 
 import (
 	"context"
-	"sync"
+	"fmt"
+	"math"
+	"net"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,19 +28,29 @@ const (
 	retryEvery = 2 * time.Millisecond
 )
 
-// bench is one test's kind, server and key.
+// bench is one test's kind, servers and key.
 type bench struct {
 	Env
-	kind  locks.Kind
-	admin *redis.Client // looks at the server from outside of the locks
-	key   string
+	kind   locks.Kind
+	admins []*redis.Client // look at the servers from outside of the locks
+	key    string
 }
 
 func newBench(t *testing.T, k locks.Kind, e Env) *bench {
-	return &bench{Env: e, kind: k, admin: e.Server.Client(t, nil), key: "lock of " + t.Name()}
+	b := &bench{Env: e, kind: k, key: "lock of " + t.Name()}
+	if k.KeyForm != nil {
+		b.key = k.KeyForm(b.key)
+	}
+	for _, s := range e.Servers {
+		b.admins = append(b.admins, s.Client(t, nil))
+	}
+	return b
 }
 
-// locker makes one instance's locker, with a client of its own. It is closed
+// nodes is on how many servers the key is.
+func (b *bench) nodes() int { return len(b.Servers) }
+
+// locker makes one instance's locker, with clients of its own. It is closed
 // when t ends.
 func (b *bench) locker(t *testing.T, hooks ...redis.Hook) locks.Locker {
 	return b.lockerWith(t, locks.Options{RetryEvery: retryEvery}, hooks...)
@@ -44,18 +58,45 @@ func (b *bench) locker(t *testing.T, hooks ...redis.Hook) locks.Locker {
 
 func (b *bench) lockerWith(t *testing.T, opts locks.Options, hooks ...redis.Hook) locks.Locker {
 	t.Helper()
-	return b.lockerOn(t, b.Server.Client(t, nil), opts, hooks...)
+	var clients []*redis.Client
+	for _, s := range b.Servers {
+		clients = append(clients, s.Client(t, nil))
+	}
+	return b.lockerOn(t, clients, opts, hooks...)
 }
 
-func (b *bench) lockerOn(t *testing.T, c *redis.Client, opts locks.Options, hooks ...redis.Hook) locks.Locker {
+func (b *bench) lockerOn(t *testing.T, clients []*redis.Client, opts locks.Options, hooks ...redis.Hook) locks.Locker {
 	t.Helper()
-	for _, h := range hooks {
-		c.AddHook(h)
+	for _, c := range clients {
+		for _, h := range hooks {
+			c.AddHook(h)
+		}
 	}
-	l, err := b.kind.New(t.Context(), locks.Clients{Shape: cluster.Single, Redis: c, Addrs: []string{c.Options().Addr}}, opts)
+	l, err := b.kind.New(t.Context(), clientsOf(b.Servers, clients), opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, l.Close()) })
 	return l
+}
+
+// clientsOf is what an instance gets: of five servers, independent masters.
+func clientsOf(servers []*redistest.Server, clients []*redis.Client) locks.Clients {
+	c := locks.Clients{Shape: cluster.Single}
+	dial := map[string]*redistest.Server{}
+	for i, s := range servers {
+		addr := fmt.Sprintf("server-%d:6379", i+1)
+		c.Addrs = append(c.Addrs, addr)
+		dial[addr] = s
+	}
+	c.Dial = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial[addr].Dial(ctx) }
+	if len(clients) == 1 {
+		c.Redis = clients[0]
+		return c
+	}
+	c.Shape = cluster.Quorum
+	for _, m := range clients {
+		c.Masters = append(c.Masters, m)
+	}
+	return c
 }
 
 // acquire takes the bench's key, which must be possible.
@@ -69,10 +110,31 @@ func (b *bench) acquire(t *testing.T, l locks.Locker, ttl time.Duration) locks.L
 	return lease
 }
 
-// value is what the key holds, "" when there is none.
+// value is what the key holds on a majority of the servers, "" when there is
+// no such thing.
 func (b *bench) value(t *testing.T) string {
 	t.Helper()
-	v, err := b.admin.Get(t.Context(), b.key).Result()
+	on := map[string]int{}
+	for _, c := range b.admins {
+		v := valueOn(t, c, b.key)
+		if on[v]++; on[v] > len(b.admins)/2 {
+			return v
+		}
+	}
+	return ""
+}
+
+// valueOn is what one server holds. Tair's keys with a version are of a type
+// of their own.
+func valueOn(t *testing.T, c *redis.Client, key string) string {
+	t.Helper()
+	v, err := c.Get(t.Context(), key).Result()
+	if err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") {
+		var parts []any
+		if parts, err = c.Do(t.Context(), "exget", key).Slice(); err == nil {
+			v = fmt.Sprint(parts[0])
+		}
+	}
 	if err == redis.Nil {
 		return ""
 	}
@@ -80,18 +142,40 @@ func (b *bench) value(t *testing.T) string {
 	return v
 }
 
-// pttl is the key's time to live: -1 without an expiry, -2 without a key.
+// pttl is for how long a majority of the servers has the key: -1 without an
+// expiry, -2 without a key.
 func (b *bench) pttl(t *testing.T) time.Duration {
 	t.Helper()
-	d, err := b.admin.PTTL(t.Context(), b.key).Result()
-	require.NoError(t, err)
-	return d
+	var all []time.Duration
+	for _, c := range b.admins {
+		d, err := c.PTTL(t.Context(), b.key).Result()
+		require.NoError(t, err)
+		if d == -1 {
+			d = math.MaxInt64
+		}
+		all = append(all, d)
+	}
+	slices.Sort(all)
+	if d := all[len(all)/2]; d != math.MaxInt64 {
+		return d
+	}
+	return -1
 }
 
 // put gives the key to someone outside of the test's lockers.
 func (b *bench) put(t *testing.T, value string, ttl time.Duration) {
 	t.Helper()
-	require.NoError(t, b.admin.Set(t.Context(), b.key, value, ttl).Err())
+	for _, c := range b.admins {
+		require.NoError(t, c.Set(t.Context(), b.key, value, ttl).Err())
+	}
+}
+
+// del takes the key away, as when it expires.
+func (b *bench) del(t *testing.T) {
+	t.Helper()
+	for _, c := range b.admins {
+		require.NoError(t, c.Del(t.Context(), b.key).Err())
+	}
 }
 
 // falls requires that the key expires and that nothing prolongs it till then.
@@ -108,6 +192,14 @@ func (b *bench) falls(t *testing.T, ttl time.Duration) {
 		require.True(t, time.Now().Before(deadline), "the key doesn't expire")
 		last = left
 		time.Sleep(ttl / 50)
+	}
+}
+
+// stays requires that the key is held for that long.
+func (b *bench) stays(t *testing.T, value string, d time.Duration) {
+	t.Helper()
+	for until := time.Now().Add(d); time.Now().Before(until); time.Sleep(b.TTL / 50) {
+		require.Equal(t, value, b.value(t), "the key is held")
 	}
 }
 
@@ -149,43 +241,4 @@ func (b *bench) acquiring(ctx context.Context, l locks.Locker, ttl time.Duration
 		c <- got{lease, err}
 	}()
 	return c
-}
-
-// tap counts a client's commands on their replies.
-type tap struct {
-	mu    sync.Mutex
-	names []string
-	nth   map[int]chan struct{}
-}
-
-// hook returns the hook by which t listens.
-func (p *tap) hook() redis.Hook {
-	return redistest.Hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
-		err := next(ctx, cmd)
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.names = append(p.names, cmd.Name())
-		if c := p.nth[len(p.names)]; c != nil {
-			close(c)
-		}
-		return err
-	})
-}
-
-// seen are the names of the commands that were answered.
-func (p *tap) seen() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]string(nil), p.names...)
-}
-
-// after is closed when n commands were answered. Ask before the first is sent.
-func (p *tap) after(n int) <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.nth == nil {
-		p.nth = map[int]chan struct{}{}
-	}
-	p.nth[n] = make(chan struct{})
-	return p.nth[n]
 }

@@ -26,7 +26,7 @@ func (c dyingConn) Write(p []byte) (int, error) {
 }
 
 func testCrashBetween(t *testing.T, b *bench) {
-	dying := b.Server.Client(t, func(o *redis.Options) {
+	dying := b.Servers[0].Client(t, func(o *redis.Options) {
 		dial := o.Dialer
 		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dial(ctx, network, addr)
@@ -36,7 +36,7 @@ func testCrashBetween(t *testing.T, b *bench) {
 			return dyingConn{conn}, nil
 		}
 	})
-	lease, err := b.lockerOn(t, dying, locks.Options{}).Acquire(t.Context(), b.key, time.Second)
+	lease, err := b.lockerOn(t, []*redis.Client{dying}, locks.Options{}).Acquire(t.Context(), b.key, time.Second)
 	require.Nil(t, lease)
 	require.ErrorIs(t, err, net.ErrClosed)
 	require.NotErrorIs(t, err, locks.ErrNotAcquired, "its key is there")

@@ -3,10 +3,10 @@ package lockstest
 import (
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/internal/redistest"
 	"github.com/oversell/oversell/locks"
 	"github.com/oversell/oversell/result"
@@ -49,8 +49,15 @@ func entry(t *testing.T, k locks.Kind) {
 	require.Error(t, err, "without a server there is no lock")
 	assert.ErrorContains(t, err, k.Name)
 
-	c := redistest.Mini(t).Client(t, nil)
-	l, err := k.New(t.Context(), locks.Clients{Shape: cluster.Single, Redis: c}, locks.Options{})
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
+	for _, n := range sizes(k) {
+		var servers []*redistest.Server
+		var clients []*redis.Client
+		for range n {
+			s := redistest.Mini(t)
+			servers, clients = append(servers, s), append(clients, s.Client(t, nil))
+		}
+		l, err := k.New(t.Context(), clientsOf(servers, clients), locks.Options{})
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+	}
 }

@@ -2,12 +2,15 @@
 //
 // Run holds for all of them. What only some kinds claim, and the defects that
 // others must show, are functions of their own: a kind's tests call those that
-// apply to it.
+// apply to it. A kind that runs on one server and on five is tested on both.
 package lockstest
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/locks"
 )
 
@@ -18,61 +21,95 @@ type test struct {
 }
 
 // Run tests the contract of package locks: what every kind has to keep as long
-// as nothing goes wrong, and what it says when it can't.
+// as nothing goes wrong.
 func Run(t *testing.T, k locks.Kind, with World) {
 	run(t, k, with, []test{
 		{"one holder at a time", testExclusion},
 		{"release lets the next in", testNextIn},
 		{"acquire after expiry", testExpiry},
-		{"values are unique", testUniqueValues},
 		{"the context has ended before", testEndedBefore},
 		{"the context ends while waiting", testEndedWaiting},
 		{"release of a key that is gone", testReleaseGone},
 		{"a TTL that Redis can't keep", testShortTTL},
-		{"a failover is waited out", testWaitsOutFailover},
-		{"a refusal for good", testRefusedForGood},
-		{"a lost reply leaves the outcome unknown", testReplyLost},
 		{"a release that fails", testReleaseFails},
 	})
 	if k.Renews {
 		run(t, k, with, []test{
 			{"renewals keep the key until release", testRenewals},
 			{"close ends renewals", testCloseEndsRenewals},
-			{"lost when the key is taken away", testLostTaken},
-			{"lost when the key is gone", testLostGone},
 		})
 	} else {
 		run(t, k, with, []test{{"the key only ever falls", testNoRenewals}})
 	}
 }
 
+// Errors tests that a kind tells a refusal, which is definite, from an answer
+// that never came, which isn't.
+func Errors(t *testing.T, k locks.Kind, with World) {
+	run(t, k, with, []test{
+		{"a failover is waited out", testWaitsOutFailover},
+		{"a refusal for good", testRefusedForGood},
+		{"a lost reply leaves the outcome unknown", testReplyLost},
+	})
+}
+
+// OneStep tests that a kind never has a key without an expiry.
+func OneStep(t *testing.T, k locks.Kind, with World) {
+	run(t, k, with, []test{{"expiry comes with the key", testExpiryAtOnce}})
+}
+
 // OwnerChecked tests that a kind removes no one's key but its own.
 func OwnerChecked(t *testing.T, k locks.Kind, with World) {
 	run(t, k, with, []test{
+		{"values are unique", testUniqueValues},
 		{"release spares another's key", testSparesOthers},
-		{"a doubtful key is taken back", testTakesBack},
-		{"expiry comes with the key", testExpiryAtOnce},
+		{"release spares another of its kind", testSparesItsKind},
 	})
 }
 
-// BlindRelease tests the defect of a kind that deletes whatever is there.
-func BlindRelease(t *testing.T, k locks.Kind, with World) {
-	run(t, k, with, []test{{"release frees another's key", testFreesOthers}})
+// TakesBack tests that a kind removes what it was perhaps granted.
+func TakesBack(t *testing.T, k locks.Kind, with World) {
+	run(t, k, with, []test{{"a doubtful key is taken back", testTakesBack}})
 }
 
-// TwoStepAcquire tests the defect of a kind that takes the key first, and sets
-// its expiry with a second command.
-func TwoStepAcquire(t *testing.T, k locks.Kind, with World) {
+// NoticesLoss tests that a kind that renews says Lost, in time, and renews no
+// one's key but its own.
+func NoticesLoss(t *testing.T, k locks.Kind, with World) {
 	run(t, k, with, []test{
-		{"two commands", testTwoCommands},
-		{"a crash in between leaves the key for ever", testCrashBetween},
+		{"lost when the key is taken away", testLostTaken},
+		{"lost when another of its kind has the key", testLostToItsKind},
+		{"lost when the key is gone", testLostGone},
+		{"lost when the servers are out of reach", testCutOff},
+		{"lost when nobody renews any more", testCloseIsNoticed},
+		{"a renewal that fails is tried again", testTriesAgain},
 	})
+}
+
+// sizes are the numbers of servers on which k is tested.
+func sizes(k locks.Kind) []int {
+	var n []int
+	if slices.Contains(k.Topologies, cluster.Single) {
+		n = append(n, 1)
+	}
+	if slices.Contains(k.Topologies, cluster.Quorum) {
+		n = append(n, 5)
+	}
+	return n
 }
 
 func run(t *testing.T, k locks.Kind, with World, tests []test) {
-	for _, c := range tests {
-		t.Run(c.name, func(t *testing.T) {
-			with(t, func(t *testing.T, e Env) { c.run(t, newBench(t, k, e)) })
-		})
+	for _, n := range sizes(k) {
+		for _, c := range tests {
+			name := c.name
+			if n > 1 {
+				name = fmt.Sprintf("on %d: %s", n, c.name)
+			}
+			t.Run(name, func(t *testing.T) {
+				with(t, n, func(t *testing.T, e Env) {
+					skipUnlessAble(t, k, e)
+					c.run(t, newBench(t, k, e))
+				})
+			})
+		}
 	}
 }

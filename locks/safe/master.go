@@ -39,7 +39,7 @@ func (m *master) take(ctx context.Context, patience time.Duration, answer func(b
 	if yes || err != nil || !<-insist {
 		return
 	}
-	for m.wait(ctx, patience/10) {
+	for m.wait(ctx, patience/25) {
 		if yes, err := m.set(ctx); yes || err != nil {
 			return
 		}

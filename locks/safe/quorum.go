@@ -29,9 +29,9 @@ type quorum struct {
 // description of Redlock has it.
 func (q *quorum) life() time.Duration { return q.ttl - q.ttl/100 - 2*time.Millisecond }
 
-// patience is how long one master may take to grant the key: much less than
-// the TTL, so that dead ones leave most of it.
-func (q *quorum) patience() time.Duration { return max(q.ttl/10, time.Millisecond) }
+// patience is how long one master may take to grant the key: less than the TTL,
+// so that dead ones leave most of it.
+func (q *quorum) patience() time.Duration { return max(q.ttl/4, time.Millisecond) }
 
 // ask lets f ask every master, in goroutines of l, and answer once for each.
 func ask(l *locks.Life, masters []*master, f func(m *master, answer func(bool, error))) <-chan vote {

@@ -7,6 +7,8 @@ func All() []Check {
 		exclusion(),
 		fence(),
 		progress(),
+		leak(),
+		truth(),
 		assumptions(),
 	}
 }

@@ -12,10 +12,11 @@ import (
 // assumptions asks whether the run is worth judging at all. Whatever is
 // missing makes it inconclusive. Where it also takes the ground from under the
 // other findings, the finding voids them: a history with holes, a fault that
-// left no proof, sick servers, an instance that broke down by itself, or a
-// machine that stood still while a lock had to renew. Too few orders and one
-// failed repetition of a proven fault don't: a lock that sold 3 units and then
-// stalled for ever has stalled.
+// left no proof, sick servers, an instance that broke down by itself, a machine
+// that stood still while a lock had to renew, or one on which purchases took
+// longer than the TTL by themselves. Too few orders and one failed repetition of
+// a proven fault don't: a lock that sold 3 units and then stalled for ever has
+// stalled.
 func assumptions() Check {
 	return Check{
 		Name:     "assumptions",
@@ -30,7 +31,7 @@ func judgeAssumptions(h history.History) []result.Finding { return Reconstruct(h
 func (t *Timeline) assumptions() []result.Finding {
 	var fs []result.Finding
 	for _, judge := range []func(*Timeline) []result.Finding{
-		whole, playedOut, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, enoughSold,
+		whole, playedOut, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, shopInTime, enoughSold,
 	} {
 		fs = append(fs, judge(t)...)
 	}
@@ -193,6 +194,36 @@ func machineRan(t *Timeline) []result.Finding {
 	return []result.Finding{doubt(true, events,
 		"this machine stood still for %s from %s on (%s in all), and a lock that renews every %s was under test",
 		span(longest), seconds(at), counted(len(events), "stall"), span(bound))}
+}
+
+// shopInTime wants a lock that doesn't renew to fail for no other reason than
+// the faults. On a machine that is too busy a purchase takes longer than the
+// TTL by itself, and sells a unit too many that nobody planned. When all units
+// too many came of that, they say nothing about the lock.
+func shopInTime(t *Timeline) []result.Finding {
+	if t.Plan.Renews || t.Plan.TTL <= 0 || 3*t.Plan.Call >= t.Plan.TTL {
+		return nil // an ordinary call may last one and a half of the plan's
+	}
+	var first *Lost
+	traces := t.traces()
+	for _, tr := range traces {
+		if len(tr.Losses) == 0 || tr.Fault != nil {
+			return nil
+		}
+		root := tr.Losses[len(tr.Losses)-1]
+		if root.Cause != Expired || root.Server != "" || root.Holder.Until-root.Grant.Event.At <= t.Plan.TTL {
+			return nil
+		}
+		if first == nil {
+			first = &root
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return []result.Finding{doubt(true, numbers(first.Grant.Event, first.Holder.Answer, first.Holder.ReleaseStart),
+		"this machine was too slow: %s needed %s from the grant of the key to the end of its purchase, without any fault, and the TTL is %s",
+		first.Holder, span(first.Holder.Until-first.Grant.Event.At), span(t.Plan.TTL))}
 }
 
 // enoughSold wants enough orders to prove something.

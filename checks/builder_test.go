@@ -120,6 +120,37 @@ func (p hand) release(at int, done bool) hand {
 		add(at, history.Event{Kind: history.Released})
 }
 
+// give gives the key back by its value; reply is what the server answered, and
+// said is what the lock made of it.
+func (p hand) give(at int, reply string, said history.Kind) hand {
+	return p.add(at, history.Event{Kind: history.ReleaseStart}).answer(at+1, p.id.Purchase, reply).
+		add(at+2, history.Event{Kind: said})
+}
+
+// answer answers a release that compares.
+func (p hand) answer(at int, value, reply string) hand {
+	return p.wire(at, history.Event{Kind: history.WireReleased, Command: "EVALSHA", Role: roleRelease, Value: value,
+		Text: reply, Done: reply == "1", Took: ms(1)})
+}
+
+// renew has a renewal answered that was sent a millisecond before.
+func (p hand) renew(at int, done bool) hand {
+	return p.wire(at, history.Event{Kind: history.WireRenewed, Command: "EVALSHA", Value: p.id.Purchase, Done: done, Took: ms(1)})
+}
+
+// unanswered has the reply to an acquiring command be lost.
+func (p hand) unanswered(sent, lost int) hand {
+	return p.wire(lost, history.Event{Kind: history.WireUnanswered, Command: "SET", Role: roleAcquire, Value: p.id.Purchase, Took: ms(lost - sent)})
+}
+
+func (p hand) unknown(at int) hand {
+	return p.add(at, history.Event{Kind: history.AcquireUnknown, Err: "i/o timeout"})
+}
+
+func (p hand) turnedAway(at int) hand {
+	return p.add(at, history.Event{Kind: history.AcquireRefused, Err: "not acquired"})
+}
+
 func (p hand) soldOut(at int) hand { return p.add(at, history.Event{Kind: history.SoldOut}) }
 
 // sale is a whole purchase without anything wrong, of 10 ms.
@@ -145,6 +176,7 @@ func (s *script) end() history.History {
 	s.count(body)
 	frame(s.deadline+3, history.Event{Kind: history.RunEnded})
 	h := history.History{Plan: s.plan, Events: s.events}
+	s.events = body // more may be written, and another end
 	number(h.Events)
 	return h
 }

@@ -71,7 +71,7 @@ var mutations = []struct {
 	},
 		"progress", result.Stalled, false, "until the load was given up at 2.000 s"},
 	{"a gap longer than the bound", func(h *history.History) { h.Plan.StallAfter = time.Millisecond },
-		"progress", result.Stalled, false, "nobody acquired for 7 ms from 0.021 s on"},
+		"progress", result.Stalled, false, "nobody acquired for 459 ms from 0.021 s on"},
 	{"a step without evidence", func(h *history.History) { at(*h, kind(history.FaultInjected)).Text = "" },
 		"assumptions", result.Inconclusive, true, "step 1 (slow-call, planned) left no evidence"},
 	{"a step that wasn't played", func(h *history.History) {
@@ -214,4 +214,49 @@ func TestEveryVerdictWinsAsItShould(t *testing.T) {
 	blind := incident()
 	at(blind, kind(history.FaultInjected)).Text = ""
 	assert.Equal(t, result.Inconclusive, result.VerdictOf(judge("", blind)), "without evidence nothing is concluded")
+}
+
+// slowShop sells a unit too many because a purchase took 450 ms, of which its
+// call was only a part.
+func slowShop() *script {
+	s := newScript(2)
+	s.plan.Call = ms(4)
+	s.buy("A", 1, 3).ask(5).granted(10).acquired(400).begun(401, 1, 2).commit(420, 1, 1, 1).release(421, false)
+	s.buy("B", 2, 7).ask(20).granted(312).acquired(400).begun(400, 2, 2).commit(405, 2, 1, 2).release(410, true)
+	s.sale("C", 2, 7, 470, 3, 1)
+	return s
+}
+
+func TestBusyMachineSaysNothingAboutALock(t *testing.T) {
+	t.Parallel()
+	f := only(t, "assumptions", slowShop().end())
+	assert.True(t, f.Voids)
+	assert.Equal(t, "this machine was too slow: instance 1, buyer 3 needed 411 ms from the grant of the key to the end of its purchase, "+
+		"without any fault, and the TTL is 300 ms", f.Text)
+	assert.Equal(t, result.Inconclusive, result.VerdictOf(judge("", slowShop().end())))
+
+	for name, edit := range map[string]func(s *script){
+		"a fault was behind it": func(s *script) {
+			s.step(420, history.Event{Fault: "slow-call", Instance: 1, Purchase: "A"})
+		},
+		"a fault on the wire was behind it": func(s *script) {
+			s.step(405, history.Event{Fault: "delay", Instance: 1})
+		},
+		"calls are planned to last that long": func(s *script) { s.plan.Call = ms(150) },
+		"the key went away for another reason": func(s *script) {
+			s.buy("X", 3, 1).wire(200, history.Event{Kind: history.WireReleased, Command: "DEL", Done: true})
+		},
+	} {
+		s := slowShop()
+		edit(s)
+		assert.Empty(t, judge("assumptions", s.end()), name)
+		assert.Equal(t, result.Oversold, result.VerdictOf(judge("", s.end())), name)
+	}
+}
+
+func TestLockThatRenewsIsNotExcusedBySlowness(t *testing.T) {
+	t.Parallel()
+	s := slowShop()
+	s.plan.Renews = true
+	assert.Empty(t, judge("assumptions", s.end()))
 }

@@ -138,57 +138,6 @@ func definite(t *Timeline) *result.Finding {
 // balanced reports whether the stock came out right.
 func (t *Timeline) balanced() bool { return t.Counted != nil && t.Sold()+t.Left() == t.Plan.Stock }
 
-// possible finds acquires with an unknown outcome that may have held the key
-// while somebody was definitely inside. The key can have been granted at any
-// time from the question to the answer that never came, and then stays for one
-// TTL. When the wire saw the grant, it lasts as long as that.
-func possible(t *Timeline) *result.Finding {
-	holders := t.holders()
-	ends := make([]time.Duration, len(holders)) // the latest end so far
-	var latest time.Duration
-	for i, p := range holders {
-		latest = max(latest, p.Until)
-		ends[i] = latest
-	}
-	var found []*Purchase
-	for _, p := range t.answered(history.AcquireUnknown) {
-		from, until := t.mayHold(p)
-		// Of those who acquired before until, does anybody stay beyond from?
-		n, _ := slices.BinarySearchFunc(holders, until, func(q *Purchase, at time.Duration) int { return cmp.Compare(q.From, at) })
-		if n > 0 && ends[n-1] > from {
-			found = append(found, p)
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	f := result.Finding{Property: result.Exclusion, Verdict: result.OK}
-	f.Text = fmt.Sprintf("possible, not definite: %s with an unknown outcome may have held the key while somebody was inside: first %s, from %s",
-		counted(len(found), "acquire"), found[0], seconds(found[0].askedAt()))
-	for _, p := range found[:min(len(found), maxPossible)] {
-		f.Events = append(f.Events, numbers(p.Asked, p.Answer)...)
-	}
-	slices.Sort(f.Events)
-	return &f
-}
-
-// maxPossible is how many possible overlaps a finding proves: buyers who try
-// again and again while a server is down make thousands.
-const maxPossible = 20
-
-// mayHold bounds the time within which an acquire with an unknown outcome may
-// have held the key.
-func (t *Timeline) mayHold(p *Purchase) (from, until time.Duration) {
-	if g := p.Grant; g != nil {
-		until = t.last + 1
-		if g.Ended() {
-			until = g.Loss.At
-		}
-		return g.Event.At, until
-	}
-	return p.askedAt(), p.Answer.At + t.Plan.TTL
-}
-
 // askedAt is when the purchase asked for the lock, as far as it is known.
 func (p *Purchase) askedAt() time.Duration {
 	if p.Asked != nil {

@@ -8,10 +8,11 @@ import (
 	"github.com/oversell/oversell/history"
 )
 
-// gap is a time in which nobody acquired although somebody could have bought.
+// gap is a time in which nobody acquired although somebody wanted to buy.
 type gap struct {
 	From, Until time.Duration  // from the acquisition before it to the one after it
-	Possible    time.Duration  // how much of it a purchase was possible
+	Waited      time.Duration  // how much of it somebody waited for
+	Possible    time.Duration  // how much of that nobody was inside
 	Before      *history.Event // the acquisition before it, nil at the start of the load
 	After       *history.Event // the acquisition that ended it, nil when none did
 }
@@ -19,7 +20,7 @@ type gap struct {
 // interval is a time from From on and until just before Until.
 type interval struct{ From, Until time.Duration }
 
-// change is a moment at which it changes whether a purchase is possible.
+// change is a moment at which it changes whether somebody waits, or could buy.
 type change struct {
 	at     time.Duration
 	inside int            // holders that come or go
@@ -28,9 +29,21 @@ type change struct {
 	cut    bool           // a new piece begins here in any case
 }
 
+// count adds a piece of time to the gap, as things stood in it.
+func (g *gap) count(w *watch, d time.Duration) {
+	if !w.waiting() {
+		return
+	}
+	g.Waited += d
+	if w.inside == 0 {
+		g.Possible += d
+	}
+}
+
 // gaps cuts the load at every acquisition, and at the cuts, and measures in
-// each piece for how long a purchase was possible: somebody wanted one, stock
-// was left, nobody was inside, and no excuse applied.
+// each piece for how long somebody waited: a purchase was wanted, stock was
+// left, and no excuse applied; and for how long of that it was possible, since
+// nobody was inside.
 //
 // Only what events say moves the count. A buyer wants from asking until it has
 // acquired, and again between two attempts, until it is done, sold out or dead.
@@ -43,9 +56,7 @@ func (t *Timeline) gaps(excuses []interval, cuts ...*history.Event) []gap {
 	now := t.Start
 	for _, c := range changes {
 		if at := min(max(c.at, t.Start), t.End); at > now {
-			if w.possible() {
-				g.Possible += at - now
-			}
+			g.count(&w, at-now)
 			now = at
 		}
 		w.apply(c)
@@ -57,9 +68,7 @@ func (t *Timeline) gaps(excuses []interval, cuts ...*history.Event) []gap {
 		gaps = append(gaps, g)
 		g = gap{From: e.At, Before: e}
 	}
-	if w.possible() && t.End > now {
-		g.Possible += t.End - now
-	}
+	g.count(&w, max(t.End-now, 0))
 	g.Until = t.End
 	return append(gaps, g)
 }
@@ -91,7 +100,7 @@ func (t *Timeline) changes(excuses []interval, cuts []*history.Event) []change {
 	return cs
 }
 
-// watch follows whether a purchase is possible.
+// watch follows whether a purchase is wanted and possible.
 type watch struct {
 	stock   int
 	inside  int
@@ -100,9 +109,7 @@ type watch struct {
 	wanting int                  // how many of them want
 }
 
-func (w *watch) possible() bool {
-	return w.wanting > 0 && w.stock > 0 && w.inside == 0 && w.excuses == 0
-}
+func (w *watch) waiting() bool { return w.wanting > 0 && w.stock > 0 && w.excuses == 0 }
 
 func (w *watch) apply(c change) {
 	w.inside += c.inside

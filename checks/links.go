@@ -3,7 +3,6 @@ package checks
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/oversell/oversell/history"
@@ -15,41 +14,72 @@ import (
 // arrived stays without a purchase; it must not push all later ones of its
 // instance along by one.
 
-// linkGrants gives every grant its purchase.
-func (t *Timeline) linkGrants() {
-	queues := make(map[int]*queue)
-	for _, g := range t.Grants {
-		q := queues[g.Event.Instance]
-		if q == nil {
-			q = &queue{}
-			queues[g.Event.Instance] = q
-		}
-		q.grants = append(q.grants, g)
-	}
+// linkHolds gives every hold its purchase. One that never was enough belongs to
+// nobody: its acquirer didn't get the lock by it.
+func (t *Timeline) linkHolds() {
 	t.linkByValue()
-	// Whoever has certainly acquired has a grant, so those choose first; a
-	// grant that is left may belong to an acquire whose outcome is unknown.
+	queues := t.unowned()
+	t.linkTheOnly(queues)
+	// Whoever has certainly acquired has a hold, so those choose first; one that
+	// is left may belong to an acquire whose outcome is unknown.
 	for _, answer := range []history.Kind{history.Acquired, history.AcquireUnknown} {
 		for _, p := range t.answered(answer) {
-			if q := queues[p.Instance]; q != nil {
+			if q := queues[p.Instance]; q != nil && p.Hold == nil {
 				q.take(p, t.Plan.TTL)
 			}
 		}
 	}
 }
 
-// linkByValue links those who were the only ones of their instance to be
-// releasing when a release with their key's value was answered.
-func (t *Timeline) linkByValue() {
-	grants := make(map[owned]*Grant) // nil for a value that was granted more than once
-	for _, g := range t.Grants {
-		k := owned{g.Event.Instance, g.Event.Value}
-		if _, taken := grants[k]; taken {
-			grants[k] = nil
-			continue
+// unowned are each instance's holds that nobody is known to own.
+func (t *Timeline) unowned() map[int]*queue {
+	queues := make(map[int]*queue)
+	for _, h := range t.Holds {
+		if h.Enough() && h.Purchase == nil {
+			if queues[h.Instance()] == nil {
+				queues[h.Instance()] = &queue{}
+			}
+			queues[h.Instance()].holds = append(queues[h.Instance()].holds, h)
 		}
-		grants[k] = g
 	}
+	for _, q := range queues {
+		q.sort()
+	}
+	return queues
+}
+
+// maxRounds bounds how often linkTheOnly looks again.
+const maxRounds = 8
+
+// linkTheOnly links for sure those who acquired while only one hold was
+// unowned that they can have; each one that is linked may leave only one for
+// another.
+func (t *Timeline) linkTheOnly(queues map[int]*queue) {
+	acquired := t.answered(history.Acquired)
+	for range maxRounds {
+		found := false
+		for _, p := range acquired {
+			q := queues[p.Instance]
+			if q == nil || p.Hold != nil {
+				continue
+			}
+			i := q.since(p.askedAt())
+			if q.fits(i, p.Answer.At) && !q.fits(q.free(i+1), p.Answer.At) {
+				q.give(i, p)
+				p.Hold.sure, found = true, true
+			}
+		}
+		if !found {
+			return
+		}
+	}
+}
+
+// linkByValue links for sure those who were the only ones of their instance to
+// be releasing whenever a release was answered meanwhile, all with one value.
+func (t *Timeline) linkByValue() {
+	holds := t.byValue()
+	found := make(map[*Purchase]*Hold) // nil for a purchase with several values
 	releasing := make(map[int]map[*Purchase]bool)
 	for _, e := range t.Events {
 		now := releasing[e.Instance]
@@ -65,15 +95,23 @@ func (t *Timeline) linkByValue() {
 		case history.Released, history.ReleaseNotHeld, history.ReleaseUnknown:
 			delete(now, t.byID[e.Purchase])
 		case history.WireReleased:
-			g := grants[owned{e.Instance, e.Value}]
-			if g == nil || e.Value == "" || g.Purchase != nil || len(now) != 1 {
-				continue
-			}
+			h := holds[owned{e.Instance, e.Value}]
 			for p := range now {
-				if p.Grant == nil && p.Answered(history.Acquired) && p.askedAt() <= g.Event.At && g.Event.At <= p.Answer.At {
-					p.Grant, g.Purchase = g, p
+				if before, again := found[p]; h == nil || len(now) > 1 || again && before != h {
+					found[p] = nil
+				} else {
+					found[p] = h
 				}
 			}
+		}
+	}
+	for p, h := range found {
+		if h == nil || !p.Answered(history.Acquired) || !h.Enough() || h.Purchase != nil {
+			continue
+		}
+		if p.askedAt() <= h.Grants[0].Event.At && h.At() <= p.Answer.At {
+			h.of(p)
+			h.sure = true
 		}
 	}
 }
@@ -90,73 +128,85 @@ func (t *Timeline) answered(k history.Kind) []*Purchase {
 	return ps
 }
 
-// queue holds one instance's grants in order of time. next[i] leads to the
-// first grant from i on that has no purchase yet, over as many steps as it
-// takes; every walk shortens the path, so long queues stay cheap.
-type queue struct {
-	grants []*Grant
-	next   []int
+// slots are moments in order of time, each of which can be taken once. next[i]
+// leads to the first free one from i on, over as many steps as it takes; every
+// walk shortens the path, so long lists stay cheap.
+type slots struct {
+	at   []time.Duration
+	next []int
 }
 
-func (q *queue) free(i int) int {
-	if q.next == nil {
-		q.next = make([]int, len(q.grants)+1)
-		for j := range q.next {
-			q.next[j] = j
-			if j < len(q.grants) && q.grants[j].Purchase != nil {
-				q.next[j] = j + 1
-			}
-		}
+// newSlots sorts the moments.
+func newSlots(at []time.Duration) *slots {
+	slices.Sort(at)
+	s := &slots{at: at, next: make([]int, len(at)+1)}
+	for i := range s.next {
+		s.next[i] = i
 	}
+	return s
+}
+
+// free is the first free slot from i on; behind the last one when there is none.
+func (s *slots) free(i int) int {
 	root := i
-	for q.next[root] != root {
-		root = q.next[root]
+	for s.next[root] != root {
+		root = s.next[root]
 	}
-	for q.next[i] != root {
-		q.next[i], i = root, q.next[i]
+	for s.next[i] != root {
+		s.next[i], i = root, s.next[i]
 	}
 	return root
 }
 
-// take links p with a free grant between its question and its answer, and with
-// the grants of the same value on the other servers of a quorum. The first one
-// that is younger than a TTL comes first: whoever was granted the key before
-// hears of it before. An older one is taken only when there is no other, the
-// latest of them: its key had run out before anybody heard of it.
+// since is the first free slot since a time.
+func (s *slots) since(at time.Duration) int {
+	i, _ := slices.BinarySearch(s.at, at)
+	return s.free(i)
+}
+
+// fits reports whether there is a slot i, and it comes by a time.
+func (s *slots) fits(i int, until time.Duration) bool { return i < len(s.at) && s.at[i] <= until }
+
+func (s *slots) take(i int) { s.next[i] = i + 1 }
+
+// queue has an instance's holds that nobody is known to own, in order of time.
+type queue struct {
+	*slots
+	holds []*Hold
+}
+
+func (q *queue) sort() {
+	slices.SortStableFunc(q.holds, func(a, b *Hold) int { return cmp.Compare(a.At(), b.At()) })
+	at := make([]time.Duration, len(q.holds))
+	for i, h := range q.holds {
+		at[i] = h.At()
+	}
+	q.slots = newSlots(at)
+}
+
+// take links p with a free hold between its question and its answer. The first
+// one that is younger than a TTL comes first: whoever was granted the key
+// before hears of it before. An older one is taken only when there is no other,
+// the latest of them: its key had run out before anybody heard of it.
 func (q *queue) take(p *Purchase, ttl time.Duration) {
 	from, until := p.askedAt(), p.Answer.At
-	i := q.freeSince(max(from, until-ttl))
+	i := q.since(max(from, until-ttl))
 	if p.Answered(history.Acquired) && !q.fits(i, until) {
-		for j := q.freeSince(from); q.fits(j, until); j = q.free(j + 1) {
+		for j := q.since(from); q.fits(j, until); j = q.free(j + 1) {
 			i = j
 		}
 	} else if !p.Answered(history.Acquired) {
-		i = q.freeSince(from)
+		i = q.since(from)
 	}
-	if p.Grant != nil || !q.fits(i, until) {
-		return
-	}
-	p.Grant = q.grants[i]
-	var servers []string
-	for ; q.fits(i, until); i = q.free(i + 1) {
-		g := q.grants[i]
-		if g.Event.Value != p.Grant.Event.Value || g.Event.Key != p.Grant.Event.Key || slices.Contains(servers, g.Event.Server) {
-			break // the next purchase's
-		}
-		servers = append(servers, g.Event.Server)
-		g.Purchase = p
-		q.next[i] = i + 1
+	if q.fits(i, until) {
+		q.give(i, p)
 	}
 }
 
-// freeSince is the first free grant since a time.
-func (q *queue) freeSince(at time.Duration) int {
-	return q.free(sort.Search(len(q.grants), func(i int) bool { return q.grants[i].Event.At >= at }))
-}
-
-// fits reports whether there is a grant i, and it came by a time.
-func (q *queue) fits(i int, until time.Duration) bool {
-	return i < len(q.grants) && q.grants[i].Event.At <= until
+// give links hold i with a purchase.
+func (q *queue) give(i int, p *Purchase) {
+	q.holds[i].of(p)
+	q.slots.take(i)
 }
 
 // linkReleases says which purchase sent each release that the wire saw: by the
@@ -199,13 +249,13 @@ type owned struct {
 // owners maps every value that only one purchase was granted to that purchase.
 func (t *Timeline) owners() map[owned]*Purchase {
 	owners := make(map[owned]*Purchase)
-	for _, g := range t.Grants {
-		k := owned{g.Event.Instance, g.Event.Value}
-		if p, taken := owners[k]; taken && p != g.Purchase {
+	for _, h := range t.Holds {
+		k := owned{h.Instance(), h.Grants[0].Event.Value}
+		if p, taken := owners[k]; taken && p != h.Purchase {
 			owners[k] = nil // shared, such as a constant
 			continue
 		}
-		owners[k] = g.Purchase
+		owners[k] = h.Purchase
 	}
 	return owners
 }

@@ -35,6 +35,7 @@ type modelBuyer struct {
 	token                     int64
 	read                      int
 	hand                      hand
+	said                      history.Kind // what the lock says of the release
 }
 
 // draw plays a random run of up to 120 steps.
@@ -103,7 +104,7 @@ func (m *model) step(b *modelBuyer, ttl int) {
 		m.release(b)
 		b.state = 5
 	case 5:
-		b.hand.add(m.now, history.Event{Kind: history.Released})
+		b.hand.add(m.now, history.Event{Kind: b.said})
 		b.state = 0
 	}
 }
@@ -126,7 +127,9 @@ func (m *model) release(b *modelBuyer) {
 		e.Command, e.Value = "EVALSHA", b.hand.id.Purchase
 	}
 	b.hand.add(m.now, history.Event{Kind: history.ReleaseStart}).wire(m.now, e)
+	b.said = history.Released
 	if !e.Done {
+		b.said = history.ReleaseNotHeld
 		return
 	}
 	m.losses[m.value] = DeletedByOther
@@ -143,7 +146,7 @@ func soup(t *rapid.T) history.History {
 		history.CallEnd, history.LostNoticed, history.Abandoned, history.CommitStart, history.Committed, history.CommitRefused,
 		history.CommitUnknown, history.ReleaseStart, history.Released, history.ReleaseNotHeld, history.ReleaseUnknown,
 		history.SoldOut, history.BuyerDone, history.InstanceStarted, history.InstanceExited, history.WireAcquired,
-		history.WireExpire, history.WireRenewed, history.WireReleased, history.WirePolls, history.RunStarted, history.LoadStarted,
+		history.WireExpire, history.WireRenewed, history.WireReleased, history.WireUnanswered, history.WirePolls, history.RunStarted, history.LoadStarted,
 		history.LoadEnded, history.RunEnded, history.FaultInjected, history.FaultFailed, history.FaultHealed, history.ServerHealth,
 		history.ServerRole, history.KeyState, history.StockCounted, history.OrderFound, history.MachineStalled, history.ServerInfo, "what?",
 	}
@@ -159,12 +162,16 @@ func soup(t *rapid.T) history.History {
 			Before: number.Draw(t, "before"), Count: number.Draw(t, "count"), Step: number.Draw(t, "step"),
 			Phase: rapid.SampledFrom([]string{"", "before", "after", stalledPhase}).Draw(t, "phase"),
 			Took:  time.Duration(number.Draw(t, "took")),
+			Role:  rapid.SampledFrom([]string{"", roleAcquire, roleRelease}).Draw(t, "role"),
+			Fault: rapid.SampledFrom([]string{"", "flush", "evict", "f"}).Draw(t, "fault"),
 			Text:  rapid.SampledFrom([]string{"", "1", "killed", "promoted", "x"}).Draw(t, "text"), Err: word.Draw(t, "err"),
 		}
 	})
 	return history.History{
 		Plan: history.Plan{
-			Stock: number.Draw(t, "stock"), Fenced: rapid.Bool().Draw(t, "fenced"), Renews: rapid.Bool().Draw(t, "renews"),
+			Schema:  rapid.SampledFrom([]string{"", history.PlanSchemaV1, history.PlanSchema}).Draw(t, "schema"),
+			Masters: rapid.IntRange(0, 5).Draw(t, "masters"),
+			Stock:   number.Draw(t, "stock"), Fenced: rapid.Bool().Draw(t, "fenced"), Renews: rapid.Bool().Draw(t, "renews"),
 			TTL: time.Duration(rapid.IntRange(-1, 30).Draw(t, "ttl")), StallAfter: time.Duration(number.Draw(t, "stall after")),
 			Shape: rapid.SampledFrom([]string{"single", "sentinel", "quorum"}).Draw(t, "shape"), MinSold: number.Draw(t, "min sold"),
 			Steps: []history.Step{{Fault: "f", Optional: rapid.Bool().Draw(t, "optional")}},

@@ -27,7 +27,8 @@ type Purchase struct {
 	Exit         *history.Event // the exit of its instance, when it came before the release
 	Order        *history.Event // order.found
 
-	Grant *Grant // what the server granted it, nil when the wire didn't show it
+	Hold  *Hold  // what the servers granted it, nil when the wire didn't show it
+	Grant *Grant // the first of it
 
 	// From and Until bound the held interval, see Held.
 	From, Until time.Duration

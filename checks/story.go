@@ -2,10 +2,10 @@ package checks
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oversell/oversell/history"
-	"github.com/oversell/oversell/result"
 )
 
 // maxLines keeps a story short enough to be read.
@@ -14,7 +14,8 @@ const maxLines = 8
 // Explain tells in plain words what happened in a run: for a run that sold too
 // much, the first unit too many in full and the others by cause; for one that
 // stalled, who held the key and how that ended; for one that came out well,
-// what the lock and the fence withstood. It has at most eight lines.
+// what the lock and the fence withstood, what outlived its purchase, and what
+// the lock said that wasn't so. It has at most eight lines.
 func Explain(h history.History) []string {
 	t := Reconstruct(h)
 	lines := t.doubts()
@@ -44,13 +45,25 @@ func (t *Timeline) doubts() []string {
 	return []string{"nothing can be concluded from this run: " + listed(reasons, 2)}
 }
 
-// oversoldStory tells of units too many.
+// oversoldStory tells of units too many: the chain of the incident, when there
+// was one, with a unit that came of it, else the first unit.
 func (t *Timeline) oversoldStory(traces []Trace) []string {
-	lines := traces[0].Lines()
-	if line := t.foreignStory(); line != "" {
-		lines = append(lines, line)
+	told := 0
+	ms := traces[0].moments()
+	if chain := t.chain(); chain != nil {
+		if i := slices.IndexFunc(traces, chain.led); i >= 0 {
+			told = i
+		}
+		ms = traces[told].moments()
+		if chain.led(traces[told]) {
+			ms = append(t.chainMoments(chain), ms...)
+		}
 	}
-	if rest := traces[1:]; len(rest) > 0 {
+	if p := traces[told].Ungranted; p != nil {
+		ms = append(ms, t.ungrantedMoment(p))
+	}
+	lines := inOrder(ms)
+	if rest := slices.Delete(slices.Clone(traces), told, told+1); len(rest) > 0 {
 		lines = append(lines, fmt.Sprintf("and %s in the same way%s", counted(len(rest), "more unit"), byCause(rest)))
 	}
 	return lines
@@ -77,10 +90,16 @@ func byCause(traces []Trace) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// foreignStory tells of the first release that removed somebody else's key,
-// by preference one that let a third holder in after the sender's own key had
-// expired: the chain of the incident.
-func (t *Timeline) foreignStory() string {
+// foreign is a grant whose key somebody else's release removed.
+type foreign struct {
+	*Grant
+	in int // how many keys that happened to in all
+}
+
+// chain is the first key that a release of somebody else removed, by preference
+// one that let a third holder in after the sender's own key had expired: the
+// chain of the incident. It is nil when there was none.
+func (t *Timeline) chain() *foreign {
 	var told *Grant
 	best, n := 0, 0
 	for _, g := range t.Grants {
@@ -100,25 +119,46 @@ func (t *Timeline) foreignStory() string {
 		}
 	}
 	if told == nil {
-		return ""
+		return nil
 	}
-	loss := told.Loss
-	text := ""
-	if byExpired(told) {
-		text = fmt.Sprintf("the key of %s expired at %s, ", loss.By, seconds(loss.By.Grant.Loss.At))
+	return &foreign{told, n}
+}
+
+// led reports whether the chain led to a unit too many.
+func (f *foreign) led(tr Trace) bool {
+	ps := []*Purchase{f.Loss.By, f.Purchase}
+	if f.Next != nil {
+		ps = append(ps, f.Next.Purchase)
 	}
-	text += fmt.Sprintf("%s acquired at %s, the %s of %s removed that key at %s", told, seconds(told.Event.At),
-		loss.command(), loss.deleter(), seconds(loss.Event.At))
-	if told.Next != nil {
-		text += fmt.Sprintf(", and %s entered at %s", told.Next, seconds(told.Next.Event.At))
+	ps = slices.DeleteFunc(ps, func(p *Purchase) bool { return p == nil })
+	return slices.Contains(ps, tr.Commit.Purchase) && slices.Contains(ps, tr.Seller)
+}
+
+// chainMoments tell a chain: one key expired, the next one was granted and
+// removed by the first holder's release, and a third holder entered.
+func (t *Timeline) chainMoments(f *foreign) []moment {
+	var ms []moment
+	if byExpired(f.Grant) {
+		l := Lost{Holder: f.Loss.By, Grant: f.Loss.By.Grant, KeyLoss: f.Loss.By.Grant.Loss}
+		m := l.moment()
+		m.text += Link{Fault: t.faultBehind(l)}.why(l)
+		ms = append(ms, m)
 	}
-	if letsIn(told) {
-		text += ": three holders of one key"
+	ms = append(ms, moment{f.Event.At, fmt.Sprintf("%s was granted the key", f)})
+	if f.Purchase != nil && f.Purchase.Hold.Decisive() == f.Grant {
+		ms = append(ms, Lost{Holder: f.Purchase, Grant: f.Grant, KeyLoss: f.Loss}.moment())
 	}
-	if n > 1 {
-		text += fmt.Sprintf(" (%d keys were removed by somebody else in all)", n)
+	if f.Next == nil {
+		return ms
 	}
-	return text
+	entered := fmt.Sprintf("%s was granted the key", f.Next)
+	if letsIn(f.Grant) {
+		entered += ": three holders of one key"
+	}
+	if f.in > 1 {
+		entered += fmt.Sprintf(" (%d keys were removed by somebody else in all)", f.in)
+	}
+	return append(ms, moment{f.Next.Event.At, entered})
 }
 
 // byExpired reports whether whoever removed g's key had lost its own by expiry.
@@ -140,38 +180,40 @@ func letsIn(g *Grant) bool {
 }
 
 // stalledStory tells who held the key, how that ended, and what was left.
-func (t *Timeline) stalledStory(findings []result.Finding) []string {
-	var lines []string
+func (t *Timeline) stalledStory(stalls []standing) []string {
+	var ms []moment
 	for _, death := range t.deathsOfHolders() {
-		if len(lines) < 2 {
-			lines = append(lines, t.deathWords(death))
+		if len(ms) < 2 {
+			ms = append(ms, t.deathMoment(death))
 		}
 	}
-	for _, f := range findings {
-		lines = append(lines, f.Text)
+	for _, s := range stalls {
+		ms = append(ms, s.moment(t))
 	}
-	return append(lines, t.sumWords())
+	return append(inOrder(ms), t.sumWords())
 }
 
-// deathWords tell of a holder's death.
-func (t *Timeline) deathWords(death *history.Event) string {
-	text := instanceName(death.Instance)
-	for _, g := range t.Grants {
-		if g.Instance() == death.Instance && g.HeldAt(death.At) {
-			text = fmt.Sprintf("%s was granted the key at %s", g, seconds(g.Event.At))
-			if !g.Expires {
-				text += " without an expiry"
-			}
+// deathMoment tells of a holder's death.
+func (t *Timeline) deathMoment(death *history.Event) moment {
+	m := moment{death.At, fmt.Sprintf("the process of %s ended", instanceName(death.Instance))}
+	for _, h := range t.Holds {
+		if h.Instance() != death.Instance || !h.HeldAt(death.At) {
+			continue
+		}
+		without := ""
+		if _, expires := h.expiry(); !expires {
+			without = " without an expiry"
+		}
+		m = moment{h.At(), fmt.Sprintf("%s was granted the key%s, and its process ended at %s", h.Grants[0], without, seconds(death.At))}
+		break
+	}
+	for _, f := range t.Faults {
+		if f.Instance == death.Instance && f.At >= death.At { // stamped when its act is over
+			m.text += fmt.Sprintf(" (fault %s: %s)", f.Fault, f.Text)
 			break
 		}
 	}
-	text += fmt.Sprintf(", and its process ended at %s", seconds(death.At))
-	for _, f := range t.Faults {
-		if f.Instance == death.Instance {
-			return fmt.Sprintf("%s (fault %s: %s)", text, f.Fault, f.Text)
-		}
-	}
-	return text
+	return m
 }
 
 // withstoodStory tells what went wrong in a run and did no harm.
@@ -181,25 +223,50 @@ func (t *Timeline) withstoodStory() []string {
 		if i == 2 {
 			break
 		}
-		line := t.deathWords(death)
+		m := t.deathMoment(death)
 		if next := t.acquiredAfter(death); next != nil {
-			line += fmt.Sprintf("; the next buyer acquired %s later", span(next.At-death.At))
+			m.text += fmt.Sprintf("; the next buyer acquired %s later", span(next.At-death.At))
 		}
-		lines = append(lines, line)
+		lines = append(lines, m.String())
 	}
+	lines = append(lines, inOrder(slices.Concat(t.withstoodMoments(), t.dishonest()))...)
+	return append(lines, t.sumWords())
+}
+
+// withstoodMoments tell of the first two holders at once, and of the first
+// write that the fence refused.
+func (t *Timeline) withstoodMoments() []moment {
+	var ms []moment
 	if holds := doubleHolds(t); len(holds) > 0 {
-		lines = append(lines, holds[0].String())
+		ms = append(ms, holds[0].moment())
 		for i, l := range losses(holds[0].First) {
 			if i < 2 {
-				lines = append(lines, l.words()+Link{Fault: t.faultBehind(l)}.why(l))
+				m := l.moment()
+				m.text += Link{Fault: t.faultBehind(l)}.why(l)
+				ms = append(ms, m)
 			}
 		}
 	}
 	if refused := t.refused(); len(refused) > 0 {
-		lines = append(lines, fmt.Sprintf("the fence refused %s: the first was of %s at %s",
-			counted(len(refused), "stale write"), refused[0], seconds(refused[0].Commit.At)))
+		text := fmt.Sprintf("the fence refused the stale write of %s", refused[0])
+		if n := len(refused); n > 1 {
+			text += fmt.Sprintf(", the first of %d", n)
+		}
+		ms = append(ms, moment{refused[0].Commit.At, text})
 	}
-	return append(lines, t.sumWords())
+	return ms
+}
+
+// dishonest are the moments at which something outlived its purchase, or the
+// lock said what wasn't so.
+func (t *Timeline) dishonest() []moment {
+	var ms []moment
+	for _, l := range append(t.untruths(), leakedRenewals(t), leakedKey(t)) {
+		if l != nil {
+			ms = append(ms, l.moment)
+		}
+	}
+	return ms
 }
 
 func (t *Timeline) sumWords() string {

@@ -17,6 +17,7 @@ type Timeline struct {
 	Events    []*history.Event // by time; at the same time, in the order of the file
 	Purchases []*Purchase      // in the order in which they first appear
 	Grants    []*Grant         // in the order in which the servers granted them
+	Holds     []*Hold          // each put together from its grants, by the first of them
 	Commits   []Commit         // in commit order
 	Faults    []*history.Event // fault.injected
 

@@ -22,9 +22,10 @@ type Link struct {
 	// Losses say why the one who was inside first no longer had the key. When a
 	// release of somebody else removed it, the next loss says why that one had
 	// no key of its own any more, and so on; the last one is the root.
-	Losses []Lost
-	Fault  *history.Event // fault.injected, nil when no fault is behind the root
-	Events []int64        // all of it
+	Losses    []Lost
+	Ungranted *Purchase      // who of the two believed to hold what no server had granted it, when nothing was lost
+	Fault     *history.Event // fault.injected, nil when no fault is behind the root
+	Events    []int64        // all of it
 }
 
 // Lost is a grant that ended before its holder was through.
@@ -36,10 +37,14 @@ type Lost struct {
 
 // Cause is why the first holder had lost its key.
 func (l Link) Cause() Cause {
-	if len(l.Losses) == 0 {
+	switch {
+	case len(l.Losses) > 0:
+		return l.Losses[0].Cause
+	case l.Ungranted != nil:
+		return NeverGranted
+	default:
 		return Unexplained
 	}
-	return l.Losses[0].Cause
 }
 
 // Traces explains every unit too many, in the order in which they came back on
@@ -53,6 +58,7 @@ func Traces(h history.History) []Trace { return Reconstruct(h).traces() }
 func (t *Timeline) traces() []Trace {
 	var found []Trace
 	beyond := len(t.Commits) - t.Plan.Stock
+	ungranted := t.ungranted()
 	for _, b := range t.broughtBack() {
 		sellers := t.sellers(b.commit)
 		for k := range b.units {
@@ -63,7 +69,7 @@ func (t *Timeline) traces() []Trace {
 			if n := len(sellers); n > 0 {
 				seller = sellers[min(k, n-1)]
 			}
-			tr := Trace{Unit: len(found) + 1, Link: t.link(t.Commits[b.commit], seller)}
+			tr := Trace{Unit: len(found) + 1, Link: t.link(t.Commits[b.commit], seller, ungranted)}
 			if tr.Unit <= beyond {
 				tr.Order = t.Plan.Stock + tr.Unit
 			}
@@ -99,7 +105,7 @@ func (t *Timeline) sellers(i int) []*Purchase {
 }
 
 // link explains how a stale commit came to miss a sale.
-func (t *Timeline) link(c Commit, seller *Purchase) Link {
+func (t *Timeline) link(c Commit, seller *Purchase, ungranted []*Purchase) Link {
 	l := Link{Commit: c, Seller: seller}
 	if c.Purchase == nil {
 		return l
@@ -114,6 +120,8 @@ func (t *Timeline) link(c Commit, seller *Purchase) Link {
 	l.Losses = losses(first)
 	if n := len(l.Losses); n > 0 {
 		l.Fault = t.faultBehind(l.Losses[n-1])
+	} else if i := slices.IndexFunc(ungranted, func(p *Purchase) bool { return p == c.Purchase || p == seller }); i >= 0 {
+		l.Ungranted = ungranted[i]
 	}
 	l.Events = l.events()
 	return l
@@ -122,8 +130,8 @@ func (t *Timeline) link(c Commit, seller *Purchase) Link {
 // grantedBefore reports whether the server granted the key to a before b. Who
 // heard of it first doesn't matter, if the wire saw both.
 func grantedBefore(a, b *Purchase) bool {
-	if a.Grant != nil && b.Grant != nil {
-		return a.Grant.Event.At < b.Grant.Event.At
+	if a.Hold != nil && b.Hold != nil {
+		return a.Hold.At() < b.Hold.At()
 	}
 	return a.From < b.From
 }
@@ -134,9 +142,9 @@ const maxLosses = 4
 // losses follows a lost key to the root of it.
 func losses(p *Purchase) []Lost {
 	var found []Lost
-	for p != nil && p.Grant != nil && len(found) < maxLosses {
-		g := p.Grant
-		if !g.Ended() || g.Loss.Cause == ReleasedByOwn {
+	for p != nil && p.Hold != nil && len(found) < maxLosses {
+		g := p.Hold.Decisive()
+		if g == nil || g.Loss.Cause == ReleasedByOwn {
 			break
 		}
 		found = append(found, Lost{Holder: p, Grant: g, KeyLoss: g.Loss})
@@ -148,20 +156,29 @@ func losses(p *Purchase) []Lost {
 	return found
 }
 
-// faultBehind is the fault that explains a loss: the one that killed the
-// server, or else one done to that very purchase, or to the holder's instance
-// while it held the key. It is nil when the key was lost without one.
+// faultBehind is the fault that explains a loss: the one that took the key or
+// killed the server, or else one done to that very purchase, or to the holder's
+// instance while the purchase was under way with it; of a key that a release without a known
+// sender removed, the one done to that release. It is nil when the key was lost
+// without one.
 func (t *Timeline) faultBehind(l Lost) *history.Event {
+	if l.Cause == LostData {
+		return l.Fault
+	}
 	var best *history.Event
 	for _, f := range t.Faults {
 		switch {
+		case l.Cause == DeletedByOther && l.By == nil:
+			if f.Purchase == "" && f.Instance == l.ByInst && f.At >= l.At && f.At <= l.At+t.Plan.TTL && best == nil {
+				best = f // a fault is stamped when its act is over
+			}
 		case l.Server != "":
 			if best == nil || nearer(f, best, l) {
 				best = f
 			}
 		case f.Purchase == l.Holder.ID:
 			return f
-		case f.Purchase == "" && f.Instance == l.Holder.Instance && l.Grant.HeldAt(f.At):
+		case f.Purchase == "" && f.Instance == l.Holder.Instance && l.Grant.Event.At <= f.At && !l.Holder.overBy(f.At):
 			best = f
 		}
 	}
@@ -192,8 +209,8 @@ func (l Link) events() []int64 {
 			continue
 		}
 		ns = append(ns, numbers(p.Answer, p.Begun, p.Commit, p.Order)...)
-		if p.Grant != nil {
-			ns = append(ns, p.Grant.Event.N)
+		if p.Hold != nil {
+			ns = append(ns, p.Hold.events()...)
 		}
 	}
 	for _, lost := range l.Losses {

@@ -1,28 +1,55 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 )
 
-// Lines tell the trace in plain words, from the order back to the fault.
-func (tr Trace) Lines() []string {
-	lines := []string{tr.opening() + ": " + tr.Commit.words(tr.Seller)}
-	if tr.Overlap != nil {
-		lines = append(lines, tr.Overlap.String())
-	}
-	for i, l := range tr.Losses {
-		line := l.words()
-		if i == len(tr.Losses)-1 {
-			line += tr.why(l)
+// moment is a line of a story, and when it happened.
+type moment struct {
+	at   time.Duration
+	text string
+}
+
+func (m moment) String() string { return timed(m.at, m.text) }
+
+// Lines tell the trace in plain words, in order of time: from the fault to the
+// order.
+func (tr Trace) Lines() []string { return inOrder(tr.moments()) }
+
+// inOrder sorts moments by time and leaves out what is told already.
+func inOrder(ms []moment) []string {
+	slices.SortStableFunc(ms, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	var lines []string
+	for _, m := range ms {
+		if line := m.String(); !slices.Contains(lines, line) {
+			lines = append(lines, line)
 		}
-		lines = append(lines, line)
 	}
 	return lines
 }
 
-// String tells the trace in one sentence.
-func (tr Trace) String() string { return strings.Join(tr.Lines(), "; ") }
+func (tr Trace) moments() []moment {
+	var ms []moment
+	for i, l := range slices.Backward(tr.Losses) {
+		m := l.moment()
+		if i == len(tr.Losses)-1 {
+			m.text += tr.why(l)
+		}
+		ms = append(ms, m)
+	}
+	if o := tr.Overlap; o != nil {
+		ms = append(ms, o.moment())
+	}
+	return append(ms, moment{tr.Commit.At, tr.opening() + ": " + tr.Commit.words(tr.Seller)})
+}
+
+func (o Overlap) moment() moment {
+	return moment{o.From, fmt.Sprintf("%s and %s were both inside for %s", o.First, o.Second, span(o.For))}
+}
 
 func (tr Trace) opening() string {
 	if tr.Order == 0 {
@@ -36,7 +63,7 @@ func (c Commit) words(seller *Purchase) string {
 	if c.Purchase == nil {
 		return "the history doesn't have the commit behind it"
 	}
-	text := fmt.Sprintf("%s wrote a stock of %d over %d at %s", c.Purchase, c.After, c.Before, seconds(c.At))
+	text := fmt.Sprintf("%s wrote a stock of %d over %d", c.Purchase, c.After, c.Before)
 	if b := c.Purchase.Begun; b != nil {
 		text += fmt.Sprintf("; it had read %d at %s", c.Read, seconds(b.At))
 	}
@@ -46,22 +73,44 @@ func (c Commit) words(seller *Purchase) string {
 	return text
 }
 
-// words tell how a key was lost.
-func (l Lost) words() string {
-	switch l.Cause {
-	case Expired:
-		return fmt.Sprintf("the key of %s expired at %s", l.Holder, seconds(l.At))
-	case DeletedByOther:
-		return fmt.Sprintf("the key of %s was removed by the %s of %s at %s", l.Holder, l.command(), l.deleter(), seconds(l.At))
-	case LostWithServer:
-		if l.Event == nil {
-			return fmt.Sprintf("the key of %s stayed behind on server %s, and %s was granted it on another one at %s",
-				l.Holder, l.Server, l.Grant.Next, seconds(l.At))
+// moment tells how a key was lost.
+func (l Lost) moment() moment {
+	whose := "the key of " + l.Holder.String()
+	at := l.At
+	switch {
+	case l.Cause == Expired:
+		return moment{at, whose + " expired" + l.onServers()}
+	case l.Cause == DeletedByOther:
+		return moment{at, fmt.Sprintf("%s was removed by the %s of %s", whose, l.command(), l.deleter())}
+	case l.Cause == LostData && l.Fault == nil:
+		return moment{at, fmt.Sprintf("%s was gone from %s, and the history doesn't show why", whose, l.Server)}
+	case l.Cause == LostData:
+		return moment{at, fmt.Sprintf("%s was lost when %s", whose, fmt.Sprintf(takers[l.Fault.Fault], l.servers()))}
+	case l.Cause == LostWithServer && l.Event == nil:
+		return moment{at, fmt.Sprintf("%s stayed behind on server %s, and %s was granted it on another one", whose, l.Server, l.Grant.Next)}
+	case l.Cause == LostWithServer && l.Event.Text == "promoted":
+		return moment{at, fmt.Sprintf("%s stayed behind on server %s when %s was promoted", whose, l.Server, l.Event.Server)}
+	case l.Cause == LostWithServer:
+		noun := "server"
+		if len(l.Holder.Hold.lostOn(l.Grant)) > 1 {
+			noun = "the last of the servers"
 		}
-		return fmt.Sprintf("the key of %s was lost when server %s died at %s", l.Holder, l.Server, seconds(l.At))
+		return moment{at, fmt.Sprintf("%s was lost when %s %s died", whose, noun, l.servers())}
 	default:
-		return fmt.Sprintf("the key of %s was gone by %s, and the history doesn't show why", l.Holder, seconds(l.At))
+		return moment{at, whose + " was gone by then, and the history doesn't show why"}
 	}
+}
+
+// servers name the server that lost the key or, of a quorum, those that did so
+// until too few had it.
+func (l Lost) servers() string { return strings.Join(l.Holder.Hold.lostOn(l.Grant), ", ") }
+
+// onServers says of how many, where there are several.
+func (l Lost) onServers() string {
+	if l.Holder.Hold.need > 1 {
+		return fmt.Sprintf(" on %s of %d", counted(len(l.Holder.Hold.lostOn(l.Grant)), "server"), len(l.Holder.Hold.Grants))
+	}
+	return ""
 }
 
 // deleter names whoever sent the release that removed a key.
@@ -109,6 +158,10 @@ func causeWords(c Cause) string {
 		return "after a foreign release had removed the first holder's key"
 	case LostWithServer:
 		return "after the first holder's key was lost with its server"
+	case NeverGranted:
+		return "with a holder whom no server had granted the key"
+	case LostData:
+		return "after the first holder's server had lost the key"
 	default:
 		return "for a reason that the history doesn't show"
 	}

@@ -14,6 +14,9 @@ func seconds(at time.Duration) string {
 	return strconv.FormatFloat(at.Seconds(), 'f', 3, 64) + " s"
 }
 
+// timed is a line of a story: a moment of the run, and what happened then.
+func timed(at time.Duration, text string) string { return seconds(at) + "  " + text }
+
 // span writes how long something took: "412 ms", "1.205 s".
 func span(d time.Duration) string {
 	switch {

@@ -21,11 +21,14 @@ func (Flush) Name() string { return "flush" }
 // Summary implements Fault.
 func (Flush) Summary() string { return "FLUSHALL on the lock's server" }
 
-// Available implements Fault: every backend can play it.
-func (Flush) Available(Target) error { return nil }
+// Available implements Fault: not on servers that aren't ours.
+func (Flush) Available(t Target) error { return ours(t, "FLUSHALL") }
 
 // Inject returns once the server is empty.
 func (f Flush) Inject(ctx context.Context, t Target) (result.Evidence, Heal, error) {
+	if err := f.Available(t); err != nil {
+		return result.Evidence{}, nil, err // never by mistake: it can't be undone
+	}
 	n := t.Cluster.Nodes[0]
 	had, _, err := redisnode.KeyState(ctx, n, t.Plan.Key)
 	if err != nil {
@@ -36,6 +39,15 @@ func (f Flush) Inject(ctx context.Context, t Target) (result.Evidence, Heal, err
 	}
 	noteLoss(t, n)
 	return proof(f, t, "FLUSHALL on %s, where the key was held by %q", n.Name(), had), nil, nil
+}
+
+// ours returns an error when the servers are somebody else's: to those nothing
+// is done that isn't about the run's own keys.
+func ours(t Target, act string) error {
+	if t.Cluster != nil && t.Cluster.Foreign {
+		return fmt.Errorf("%s would hit everything on the servers of the %s backend, and they aren't oversell's", act, t.Cluster.Backend)
+	}
+	return nil
 }
 
 // noteLoss records that a server has the key no more.
@@ -90,8 +102,8 @@ func (FlushScripts) Name() string { return "flush-scripts" }
 // Summary implements Fault.
 func (FlushScripts) Summary() string { return "SCRIPT FLUSH on the lock's server" }
 
-// Available implements Fault: every backend can play it.
-func (FlushScripts) Available(Target) error { return nil }
+// Available implements Fault: not on servers that aren't ours.
+func (FlushScripts) Available(t Target) error { return ours(t, "SCRIPT FLUSH") }
 
 // Inject returns once the cache is empty.
 func (f FlushScripts) Inject(ctx context.Context, t Target) (result.Evidence, Heal, error) {

@@ -33,7 +33,8 @@ func (Evict) Summary() string {
 	return "maxmemory with a policy that evicts keys with a TTL, and a full server"
 }
 
-// Available implements Fault: servers in this process have no memory limit.
+// Available implements Fault: servers in this process have no memory limit,
+// and those of others keep theirs.
 func (Evict) Available(t Target) error { return needsMemoryLimit(t) }
 
 // Inject returns once the key is gone.
@@ -82,7 +83,7 @@ func (FillMemory) Summary() string {
 	return "maxmemory without eviction, and a full server: writes are refused"
 }
 
-// Available implements Fault: servers in this process have no memory limit.
+// Available implements Fault: as with Evict.
 func (FillMemory) Available(t Target) error { return needsMemoryLimit(t) }
 
 // Inject returns once the server refuses to write.
@@ -117,7 +118,7 @@ func needsMemoryLimit(t Target) error {
 	if t.Cluster != nil && t.Cluster.Simulated {
 		return fmt.Errorf("a memory limit %w", ErrNotReal)
 	}
-	return nil
+	return ours(t, "a memory limit")
 }
 
 // limitMemory leaves the server a little room above what it uses now.

@@ -41,6 +41,29 @@ func Points() []Point {
 	return []Point{Acquired, Called, Overtaking, Committing, Renewing, Releasing, Released, Holding}
 }
 
+// Summary says in one line when a purchase reaches p.
+func (p Point) Summary() string {
+	switch p {
+	case Acquired:
+		return "the reply that grants the key has left the server and hasn't reached the instance"
+	case Called:
+		return "the purchase has its fencing token, has read the stock, and its business call begins"
+	case Overtaking:
+		return "as called, while another purchase is still inside a call that a fault has slowed down; once per slowed call"
+	case Committing:
+		return "the purchase has looked at its lock for the last time, and its write comes next"
+	case Renewing:
+		return "a renewal has been sent and hasn't reached the server"
+	case Releasing:
+		return "a release has been sent and hasn't reached the server"
+	case Released:
+		return "the reply to a release that removed the key has left the server and hasn't reached the instance"
+	case Holding:
+		return "any command of a holder on its key, an expiry, a renewal or a release, has been sent and hasn't reached the server"
+	}
+	return ""
+}
+
 // Trigger says when a step is played.
 type Trigger struct {
 	At    time.Duration // at a time since the load began, when Point is ""

@@ -16,7 +16,7 @@ func WithstoodByExpiry() []result.Hazard {
 
 // WithstoodByOwnerCheck is what a kind withstands that removes no key but its own.
 func WithstoodByOwnerCheck() []result.Hazard {
-	return []result.Hazard{result.LateRelease, result.RepeatedRelease}
+	return []result.Hazard{result.LateRelease, result.RepeatedRelease, result.GoneAtRelease}
 }
 
 // WithstoodByRenewal is what a kind withstands that renews in time, and tries

@@ -47,7 +47,9 @@ func naive() result.Run {
 		Expected: result.ExpectNotOK, Verdict: result.Oversold, Gate: result.Pass,
 		Stock: result.Stock{Initial: 100, Left: 0},
 		Sold:  137, Oversold: 37, LostUpdates: 37, DoubleHolds: 41,
-		Trials: 1, Violations: 1,
+		Trials: 1, Violations: 1, Verdicts: map[result.Verdict]int{result.Oversold: 1},
+		Rate:  result.Rate{Share: 1, Low: 0.025, High: 1, Confidence: 0.95},
+		TTLMS: 300, Calls: result.Calls{Count: 141, P50MS: 4.1, P99MS: 451, MaxMS: 455.2},
 		Evidence: []result.Evidence{
 			{Fault: "slow-call", Proof: "the call of purchase 2-17 took 451 ms, the TTL is 300 ms", AtMS: 212},
 			{Fault: "slow-call", Proof: "the call of purchase 5-3 took 450 ms, the TTL is 300 ms", AtMS: 904},

@@ -56,6 +56,9 @@ func withoutNulls(r result.Run) result.Run {
 		info[name] = v
 	}
 	r.ServerInfo = info
+	if r.Verdicts == nil {
+		r.Verdicts = map[result.Verdict]int{}
+	}
 	return r
 }
 

@@ -26,7 +26,7 @@ func TestJSONFieldNames(t *testing.T) {
 	assert.ElementsMatch(t, strings.Fields(`
 		scenario hazard lock alias backend server simulated expected verdict gate
 		stock sold oversold lost_updates double_holds fence_refused trials violations
-		evidence findings story server_info seed duration_ms dir command`), keys(run))
+		inconclusive verdicts rate ttl_ms calls renews fenced evidence findings story server_info seed duration_ms dir command`), keys(run))
 	for name, want := range map[string]any{
 		"scenario": "ttl-expiry", "hazard": "slow-call", "lock": "setnx-expire-del", "alias": "naive",
 		"backend": "docker", "server": "Redis 7.0.15", "simulated": false,
@@ -34,7 +34,10 @@ func TestJSONFieldNames(t *testing.T) {
 		"sold": 137.0, "oversold": 37.0, "lost_updates": 37.0, "double_holds": 41.0, "fence_refused": 0.0,
 		"trials": 1.0, "violations": 1.0, "seed": 42.0, "duration_ms": 3214.0,
 		"dir": "runs/20250101-120000-ttl-expiry-naive", "command": repeat,
-		"stock": map[string]any{"initial": 100.0, "left": 0.0},
+		"stock":        map[string]any{"initial": 100.0, "left": 0.0},
+		"inconclusive": 0.0, "verdicts": map[string]any{"oversold": 1.0}, "ttl_ms": 300.0, "renews": false, "fenced": false,
+		"rate":  map[string]any{"share": 1.0, "low": 0.025, "high": 1.0, "confidence": 0.95},
+		"calls": map[string]any{"count": 141.0, "p50_ms": 4.1, "p99_ms": 451.0, "max_ms": 455.2},
 	} {
 		assert.Equal(t, want, run[name], name)
 	}

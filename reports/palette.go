@@ -33,6 +33,18 @@ func newPalette(on bool) palette {
 	}
 }
 
+// Paint colours a word as the verdict is coloured that it stands for.
+func Paint(v result.Verdict, word string) string {
+	p := newPalette(true)
+	switch v {
+	case result.OK:
+		return p.good(word)
+	case result.Inconclusive:
+		return p.doubtful(word)
+	}
+	return p.bad(word)
+}
+
 func (p palette) verdict(v result.Verdict) string {
 	switch v {
 	case result.OK:

@@ -33,6 +33,7 @@ func sections(r result.Run) []section {
 		{"Evidence", true, capped(evidence(r), maxEvidence, r)},
 		{"Findings", false, capped(findings(r), maxFindings, r)},
 		{"Green, and wrong", false, greenAndWrong(r)},
+		{"Advice", false, advice(r)},
 	}
 	var filled []section
 	for _, s := range all {
@@ -127,6 +128,14 @@ func greenAndWrong(r result.Run) []string {
 		return nil
 	}
 	return []string{strings.Join(parts, ", ")}
+}
+
+// advice is for the owner of a shop that has oversold.
+func advice(r result.Run) []string {
+	if text := Advice(r); text != "" && r.Verdict == result.Oversold {
+		return []string{text}
+	}
+	return nil
 }
 
 func count(n float64, one, many string) string {

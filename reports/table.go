@@ -37,6 +37,7 @@ var (
 	violationsColumn = column{"vio-\nlations", true, func(r result.Run, _ palette) string {
 		return fmt.Sprintf("%d/%d", r.Violations, r.Trials)
 	}}
+	serverColumn   = column{"server", false, func(r result.Run, _ palette) string { return printable.Cut(r.Server, maxCell/2) }}
 	soldColumn     = numbers("sold", func(r result.Run) int { return r.Sold })
 	leftColumn     = numbers("left", func(r result.Run) int { return r.Stock.Left })
 	oversoldColumn = numbers("over-\nsold", func(r result.Run) int { return r.Oversold })
@@ -54,7 +55,7 @@ func numbers(header string, of func(result.Run) int) column {
 // tableOf renders runs as a table of at most width columns (0: as wide as it
 // is). What doesn't fit goes in this order: scenarios move from a column to
 // lines of their own, locks lose their long names, then the columns go that the
-// rest of the report tells again.
+// rest of the report tells again, and at last the servers, where they differ.
 func tableOf(runs []result.Run, p palette, width int) string {
 	l := layout{columns: columnsFor(runs)}
 	out := l.render(runs, p)
@@ -65,6 +66,7 @@ func tableOf(runs []result.Run, p palette, width int) string {
 		func() { l.drop(timeColumn) },
 		func() { l.drop(refusedColumn) },
 		func() { l.drop(holdersColumn) },
+		func() { l.drop(serverColumn) },
 	} {
 		if width == 0 || widest(out) <= width {
 			break
@@ -106,7 +108,11 @@ func (l *layout) replace(c, by column) {
 }
 
 func columnsFor(runs []result.Run) []column {
-	columns := []column{scenarioColumn, lockColumn, expectedColumn, verdictColumn, gateColumn}
+	columns := []column{scenarioColumn, lockColumn}
+	if slices.ContainsFunc(runs, func(r result.Run) bool { return r.Server != runs[0].Server }) {
+		columns = append(columns, serverColumn)
+	}
+	columns = append(columns, expectedColumn, verdictColumn, gateColumn)
 	if slices.ContainsFunc(runs, func(r result.Run) bool { return r.Trials > 1 }) {
 		columns = append(columns, violationsColumn)
 	}

@@ -41,6 +41,7 @@ func writeText(w io.Writer, runs []result.Run, opts Options) error {
 		buf.WriteString(tableOf(runs, p, opts.Width))
 		buf.WriteByte('\n')
 	}
+	writeTrials(&buf, runs, width)
 	for _, r := range runs {
 		if !plain(r) {
 			writeStory(&buf, r, p, width)
@@ -76,6 +77,21 @@ func writeBanner(buf *bytes.Buffer, runs []result.Run, p palette, width int) {
 	}
 	writeWrapped(buf, "SIMULATED: "+which+" come from an imitation of Redis inside this process, not from real servers.", "", "", width, p.doubtful)
 	buf.WriteByte('\n')
+}
+
+// writeTrials says of every run that was played several times what that allows
+// one to say. It never says "never".
+func writeTrials(buf *bytes.Buffer, runs []result.Run, width int) {
+	told := false
+	for _, r := range runs {
+		if r.Trials > 1 {
+			writeWrapped(buf, fmt.Sprintf("%s, %s: violations in %s", r.Scenario, lockName(r), trials(r)), "", "  ", width, fmt.Sprint)
+			told = true
+		}
+	}
+	if told {
+		buf.WriteByte('\n')
+	}
 }
 
 func writeStory(buf *bytes.Buffer, r result.Run, p palette, width int) {

@@ -144,7 +144,7 @@ func TestTextStories(t *testing.T) {
 	assert.Contains(t, out, "  Findings:\n    reconciliation: 137 orders for a stock of 100\n", "the worst comes first")
 
 	out = write(t, reports.Text(), []result.Run{trials(naive(), 9, 10)}, reports.Options{Width: 200})
-	assert.Contains(t, out, "violations in 9 of 10 trials")
+	assert.Contains(t, out, "violations in 9 of 10: 90 %, between 55 % and 100 % at 95 %")
 	assert.Contains(t, out, "9/10")
 }
 

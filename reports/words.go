@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oversell/oversell/internal/stats"
 	"github.com/oversell/oversell/result"
 )
 
@@ -119,9 +120,19 @@ func counts(r result.Run) string {
 		parts = append(parts, plural(r.LostUpdates, "lost update"))
 	}
 	if r.Trials > 1 {
-		parts = append(parts, fmt.Sprintf("violations in %d of %d trials", r.Violations, r.Trials))
+		parts = append(parts, "violations in "+trials(r))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// trials is the rate of violations in words, with its interval. Trials that say
+// nothing don't count.
+func trials(r result.Run) string {
+	text := stats.Rate{Hits: r.Violations, Trials: r.Trials - r.Inconclusive}.String()
+	if r.Inconclusive > 0 {
+		text += fmt.Sprintf("; %d inconclusive", r.Inconclusive)
+	}
+	return text
 }
 
 // place says where and how long a run was played.

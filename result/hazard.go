@@ -10,6 +10,7 @@ const (
 	LostMaster      Hazard = "lost-master"
 	LateRelease     Hazard = "late-release"
 	RepeatedRelease Hazard = "repeated-release"
+	GoneAtRelease   Hazard = "gone-at-release"
 	LateRenewal     Hazard = "late-renewal"
 	LostRenewal     Hazard = "lost-renewal"
 	LostCommand     Hazard = "lost-command"
@@ -42,6 +43,7 @@ func Hazards() []HazardInfo {
 		{LostMaster, "the master dies before its replicas have the lock"},
 		{LateRelease, "a release reaches the server when the key is someone else's"},
 		{RepeatedRelease, "a release reaches the server twice, the second time when the key is someone else's"},
+		{GoneAtRelease, "the key vanishes while its release is on its way, and is somebody else's when it arrives"},
 		{LateRenewal, "a renewal reaches the server when the key is someone else's"},
 		{LostRenewal, "one renewal is lost"},
 		{LostCommand, "one command of the holder on its key is lost"},

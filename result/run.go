@@ -45,8 +45,16 @@ type Run struct {
 	DoubleHolds  int `json:"double_holds"`  // acquisitions while another holder was definitely inside
 	FenceRefused int `json:"fence_refused"` // commits that the fence turned away
 
-	Trials     int `json:"trials"`
-	Violations int `json:"violations"` // trials whose verdict is a violation
+	Trials       int             `json:"trials"`
+	Violations   int             `json:"violations"`   // trials whose verdict is a violation
+	Inconclusive int             `json:"inconclusive"` // trials from which nothing can be concluded
+	Verdicts     map[Verdict]int `json:"verdicts"`     // trials by their verdict
+	Rate         Rate            `json:"rate"`         // of violations, among the trials that came to a conclusion
+
+	TTLMS  float64 `json:"ttl_ms"` // the lock's TTL
+	Calls  Calls   `json:"calls"`
+	Renews bool    `json:"renews"` // the lock renews its key
+	Fenced bool    `json:"fenced"` // the inventory refused whoever was overtaken
 
 	Evidence   []Evidence     `json:"evidence"`
 	Findings   []Finding      `json:"findings"`
@@ -56,6 +64,23 @@ type Run struct {
 	DurationMS int64          `json:"duration_ms"`
 	Dir        string         `json:"dir"`
 	Command    string         `json:"command"` // repeats the run
+}
+
+// Rate is how often something happened, and the exact interval (Clopper and
+// Pearson) for how often it happens. Without trials the interval is all of 0 to 1.
+type Rate struct {
+	Share      float64 `json:"share"`
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+	Confidence float64 `json:"confidence"` // of the interval, such as 0.95
+}
+
+// Calls sums up the business calls that came to their end.
+type Calls struct {
+	Count int     `json:"count"`
+	P50MS float64 `json:"p50_ms"`
+	P99MS float64 `json:"p99_ms"`
+	MaxMS float64 `json:"max_ms"`
 }
 
 // Stock is counted in units.

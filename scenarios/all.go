@@ -9,6 +9,7 @@ func All() []Scenario {
 
 		lateRelease,
 		repeatedRelease,
+		goneAtRelease,
 		lateRenewal,
 		lostRenewal,
 		lostCommand,
@@ -36,5 +37,9 @@ func All() []Scenario {
 		scriptFlush,
 		disconnected,
 		fullServer,
+
+		flashSaleReplay,
+		purchaseServiceReplay,
+		thousandBuyers,
 	}
 }

@@ -34,3 +34,26 @@ var repeatedRelease = Scenario{
 		{When: faults.Trigger{Point: faults.Called, During: 1}, Do: faults.HoldUntilNext{TTLs: 0.9}},
 	},
 }
+
+// goneAtRelease lets a release find the key gone: the server is emptied while
+// the release is on its way, and B has the key when it arrives. A release that
+// doesn't compare lets C in. A watchdog that only a successful release ends
+// goes on for ever, which shows when the buyers are through.
+var goneAtRelease = Scenario{
+	Name:    "gone-at-release",
+	Summary: "the key vanishes while its release is on its way, and is somebody else's when it arrives",
+	Hazard:  result.GoneAtRelease,
+	Shape:   cluster.Single,
+	Load:    lingering(),
+	Steps: []faults.Step{
+		{When: tenth(faults.Releasing), Do: faults.Flush{}},
+		{When: tenth(faults.Releasing), Do: faults.DelayUntilTaken{TTLs: 2}},
+		{When: faults.Trigger{Point: faults.Called, During: 2}, Do: faults.HoldUntilNext{TTLs: 0.9}},
+	},
+}
+
+func lingering() Load {
+	l := flashSale()
+	l.Linger = 2 * l.TTL
+	return l
+}

@@ -19,6 +19,10 @@ type Scenario struct {
 	Shape   cluster.Shape
 	Load    Load
 	Steps   []faults.Step
+	// TimeScale is how many times faster than in the incident it replays a
+	// scenario's time goes by: its durations are the incident's, divided by
+	// this. 0 means that they stand for themselves.
+	TimeScale float64
 }
 
 // Reaches reports whether a step of the scenario stands at p.

@@ -36,6 +36,7 @@ func (s Scenario) Validate() []Problem {
 	ps.add(!slices.Contains([]cluster.Shape{cluster.Single, cluster.Sentinel, cluster.Quorum}, s.Shape),
 		"shape", "must be single, sentinel or quorum, not %q", s.Shape)
 	s.Load.validate(&ps)
+	ps.add(s.TimeScale < 0, "timescale", "can't be negative")
 	ps.add(!slices.ContainsFunc(s.Steps, func(st faults.Step) bool { return !st.Optional }),
 		"steps", "must have a fault that isn't optional: without one nothing is proven")
 	for i, st := range s.Steps {

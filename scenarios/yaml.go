@@ -27,6 +27,8 @@ type document struct {
 	Shape   cluster.Shape `yaml:"shape"`
 	Load    loadDoc       `yaml:"load"`
 	Steps   []stepDoc     `yaml:"steps"`
+	// How many times faster than in the incident time goes by.
+	TimeScale float64 `yaml:"timescale,omitempty"`
 }
 
 type loadDoc struct {
@@ -61,7 +63,9 @@ type whenDoc struct {
 
 // MarshalYAML returns s as a file that ReadYAML reads back.
 func MarshalYAML(s Scenario) ([]byte, error) {
-	d := document{Name: s.Name, Summary: s.Summary, Hazard: s.Hazard, Shape: s.Shape, Load: loadDoc(s.Load)}
+	d := document{
+		Name: s.Name, Summary: s.Summary, Hazard: s.Hazard, Shape: s.Shape, Load: loadDoc(s.Load), TimeScale: s.TimeScale,
+	}
 	for _, st := range s.Steps {
 		w := st.When
 		d.Steps = append(d.Steps, stepDoc{
@@ -175,7 +179,9 @@ func parent(path string) string {
 
 // scenario turns the document into what the engine plays.
 func (d document) scenario(file *ast.File) (Scenario, *Problem) {
-	s := Scenario{Name: d.Name, Summary: d.Summary, Hazard: d.Hazard, Shape: d.Shape, Load: Load(d.Load)}
+	s := Scenario{
+		Name: d.Name, Summary: d.Summary, Hazard: d.Hazard, Shape: d.Shape, Load: Load(d.Load), TimeScale: d.TimeScale,
+	}
 	for i, st := range d.Steps {
 		f, problem := readFault(file, i, st)
 		if problem != nil {

@@ -9,13 +9,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly PACKAGES="redis-server redis-sentinel"
+readonly DATABASE="postgresql"
 readonly POLICY=/usr/sbin/policy-rc.d
 
 usage() {
   cat <<USAGE
 usage: scripts/setup.sh [--all]
 
-  --all  redis-server as a program too, also where Docker has an image
+  --all  redis-server as a program too, also where Docker has an image, and
+         PostgreSQL for runs that keep their inventory in it
 USAGE
 }
 
@@ -46,27 +48,39 @@ docker_ready() {
 programs_ready() { command -v redis-server >/dev/null && command -v redis-sentinel >/dev/null; }
 
 install_programs() {
-  programs_ready && return
+  programs_ready || install "redis-server and redis-sentinel" "to test on real servers without Docker" "$PACKAGES"
+}
+
+# database_ready succeeds when oversell would find PostgreSQL's programs.
+database_ready() { command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
+
+install_database() {
+  database_ready || install "PostgreSQL's programs" "to keep inventories in PostgreSQL" "$DATABASE"
+}
+
+# install WHAT PURPOSE PACKAGES installs packages, or says how.
+install() {
   if ! command -v apt-get >/dev/null; then
-    say "redis-server and redis-sentinel are not installed; install them with your package manager to test on real servers without Docker"
+    say "$1 are not installed; install them with your package manager $2"
     return
   fi
-  say "redis-server and redis-sentinel are needed (Debian packages: $PACKAGES)"
+  say "$1 are needed $2 (Debian packages: $3)"
   if ! may_install; then
     say "installing them needs root; the command is:"
-    say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $PACKAGES"
+    say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $3"
     say "going on without them"
     return
   fi
-  say "installing $PACKAGES"
-  quiet_install || say "they could not be installed; going on without them"
+  say "installing $3"
+  # shellcheck disable=SC2086 # a list of packages
+  quiet_install $3 || say "they could not be installed; going on without them"
 }
 
-# quiet_install installs without any service being started, now or at the next
-# boot. Services that were there before are left as they are.
+# quiet_install PACKAGE... installs without any service being started, now or at
+# the next boot. Services that were there before are left as they are.
 quiet_install() {
   local fresh=() package
-  for package in $PACKAGES; do
+  for package in "$@"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || fresh+=("$package")
   done
   [ ${#fresh[@]} -gt 0 ] || return 0
@@ -115,6 +129,7 @@ main() {
   elif "$all"; then
     install_programs
   fi
+  if "$all"; then install_database; fi
 }
 
 main "$@"

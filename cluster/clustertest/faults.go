@@ -131,7 +131,7 @@ func cutAndHeal(t *testing.T, h *harness) {
 	require.NoError(t, err)
 	assert.Contains(t, how, "down")
 	do(t, master, "SET", "after", "v") // clients stay connected
-	time.Sleep(3 * quiet)              // replicas try to come back once a second; the links must stay down
+	time.Sleep(6 * quiet)              // replicas try to come back once a second; the links must stay down
 	for _, name := range []string{"replica-1", "replica-2"} {
 		assert.Empty(t, valueOf(t, c.Node(name), "after"), name)
 		assert.Equal(t, "v", valueOf(t, c.Node(name), "before"), name)

@@ -102,11 +102,12 @@ func TestRole(t *testing.T) {
 
 func TestAwaitLink(t *testing.T) {
 	t.Parallel()
-	link := func(status string) cluster.Node {
+	link := func(status string) *node {
 		return &node{name: "r", answers: map[string]string{"INFO replication": bulk("role:slave\r\nmaster_link_status:" + status)}}
 	}
 	require.NoError(t, redisnode.AwaitLink(t.Context(), []cluster.Node{link("up"), link("up")}, true))
 	require.NoError(t, redisnode.AwaitLink(t.Context(), []cluster.Node{link("down")}, false))
-	err := redisnode.AwaitLink(soon(t), []cluster.Node{link("down"), link("up")}, false)
+	up := link("up")
+	err := redisnode.AwaitLink(untilAsked(t, up), []cluster.Node{link("down"), up}, false)
 	require.ErrorContains(t, err, `master_link_status "up"`)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ type node struct {
 	answers map[string]string
 	down    bool
 	hanging chan struct{} // closed when an answer hangs; may be nil
+	dialled func()        // called on every Dial; may be nil
 }
 
 func (n *node) Name() string                                { return n.name }
@@ -39,6 +41,9 @@ func (n *node) Version() string                             { return "scripted" 
 func (n *node) Logs(context.Context, int) ([]string, error) { return nil, nil }
 
 func (n *node) Dial(context.Context) (net.Conn, error) {
+	if n.dialled != nil {
+		n.dialled()
+	}
 	if n.down {
 		return nil, errors.New("connection refused")
 	}
@@ -126,10 +131,17 @@ func sentinelCluster(nodes ...cluster.Node) *cluster.Cluster {
 	return &cluster.Cluster{Shape: cluster.Sentinel, Nodes: nodes}
 }
 
-// soon is a deadline for what must not happen.
-func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+// untilAsked is a context that ends when n, which each try asks once, is asked
+// for the third time: two whole tries have come to nothing by then.
+func untilAsked(t *testing.T, n *node) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
+	var asked atomic.Int32
+	n.dialled = func() {
+		if asked.Add(1) == 3 {
+			cancel()
+		}
+	}
 	return ctx
 }
 
@@ -139,12 +151,13 @@ func TestWaitReady(t *testing.T) {
 	require.NoError(t, redisnode.WaitReady(t.Context(), up))
 
 	loading := &node{name: "a", answers: map[string]string{"PING": "-LOADING Redis is loading the dataset in memory"}}
-	err := redisnode.WaitReady(soon(t), loading)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+	err := redisnode.WaitReady(untilAsked(t, loading), loading)
+	require.ErrorIs(t, err, context.Canceled)
 	assert.ErrorContains(t, err, "LOADING", "the last reason is told")
 
-	err = redisnode.WaitReady(soon(t), &node{name: "a", down: true})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+	down := &node{name: "a", down: true}
+	err = redisnode.WaitReady(untilAsked(t, down), down)
+	require.ErrorIs(t, err, context.Canceled)
 	assert.ErrorContains(t, err, "connection refused")
 }
 
@@ -180,14 +193,15 @@ func TestUntil(t *testing.T) {
 	require.Equal(t, dead, err)
 
 	cause := errors.New("no answer within 30s")
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, cause)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("the reason")
+	tries = 0
 	err = redisnode.Until(ctx, func(ctx context.Context) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if tries++; tries < 3 {
+			return reason
 		}
-		return reason
+		cancel(cause)
+		return ctx.Err()
 	})
 	require.ErrorIs(t, err, cause)
 	require.ErrorIs(t, err, reason)
@@ -223,21 +237,23 @@ func TestAPromotionNeedsAMajorityAndTheNodeItself(t *testing.T) {
 	require.NoError(t, err)
 	assert.Same(t, r, got)
 
-	lone := sentinelCluster(m, r, sentinel("s1", "r"), &node{name: "s2", role: cluster.RoleSentinel, down: true}, sentinel("s3", "m"))
-	_, err = redisnode.AwaitPromotion(soon(t), lone, m)
-	require.ErrorIs(t, err, context.DeadlineExceeded, "one sentinel is no majority")
+	s1 := sentinel("s1", "r")
+	lone := sentinelCluster(m, r, s1, &node{name: "s2", role: cluster.RoleSentinel, down: true}, sentinel("s3", "m"))
+	_, err = redisnode.AwaitPromotion(untilAsked(t, s1), lone, m)
+	require.ErrorIs(t, err, context.Canceled, "one sentinel is no majority")
 
 	notYet := server("r", cluster.RoleReplica, "slave")
-	_, err = redisnode.AwaitPromotion(soon(t), sentinelCluster(m, notYet, sentinel("s1", "r"), sentinel("s2", "r")), m)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = redisnode.AwaitPromotion(untilAsked(t, notYet), sentinelCluster(m, notYet, sentinel("s1", "r"), sentinel("s2", "r")), m)
+	require.ErrorIs(t, err, context.Canceled)
 	assert.ErrorContains(t, err, "r says that it is a slave")
 }
 
 func TestAwaitDemotion(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, redisnode.AwaitDemotion(t.Context(), server("m", cluster.RoleMaster, "slave")))
-	err := redisnode.AwaitDemotion(soon(t), server("m", cluster.RoleMaster, "master"))
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+	proud := server("m", cluster.RoleMaster, "master")
+	err := redisnode.AwaitDemotion(untilAsked(t, proud), proud)
+	require.ErrorIs(t, err, context.Canceled)
 	assert.ErrorContains(t, err, "m says that it is a master")
 }
 
@@ -258,7 +274,7 @@ func TestAskSentinel(t *testing.T) {
 		Problems: []string{"the master is master,s_down", `replica bad is s_down,slave with link "err"`, "NOQUORUM 1 usable Sentinels"},
 	}, w)
 
-	err = redisnode.AwaitSentinels(soon(t), sentinelCluster(s))
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+	err = redisnode.AwaitSentinels(untilAsked(t, s), sentinelCluster(s))
+	require.ErrorIs(t, err, context.Canceled)
 	assert.ErrorContains(t, err, "NOQUORUM")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -9,9 +10,11 @@ import (
 
 	"github.com/oversell/oversell/checks"
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/remote"
 	"github.com/oversell/oversell/faults"
 	"github.com/oversell/oversell/instance"
 	"github.com/oversell/oversell/internal/doctor"
+	"github.com/oversell/oversell/inventory"
 	"github.com/oversell/oversell/locks"
 	"github.com/oversell/oversell/reports"
 	"github.com/oversell/oversell/scenarios"
@@ -31,6 +34,7 @@ type app struct {
 
 	scenarios []scenarios.Scenario
 	kinds     []locks.Kind
+	groups    map[string][]locks.Kind // kinds by the list that they come from
 	faults    []faults.Fault
 	checks    []checks.Check
 	formats   []reports.Format
@@ -38,9 +42,11 @@ type app struct {
 	sweepers  []sweeper
 	details   []doctor.Check // what doctor looks at besides
 	open      instance.OpenStore
+	postgres  func(url string, b cluster.Backend) inventory.Source // one that is there, or with "" one to be started
 	machine   func() doctor.Machine
-	worker    []string // command line of an instance process
-	program   string   // how this program was called
+	worker    []string                    // command line of an instance process
+	guarded   func(context.Context) error // explores in a process of its own; nil in that process
+	program   string                      // how this program was called
 	newEngine newEngine
 }
 
@@ -96,7 +102,26 @@ func (a *app) backendNames() []string {
 	for _, b := range a.backends {
 		names = append(names, b.Name())
 	}
-	return names
+	return append(names, remote.Name)
+}
+
+// The lists that kinds come from.
+const (
+	naiveGroup = "naive"
+	safeGroup  = "safe"
+	peersGroup = "peers"
+)
+
+// group is the list that a kind comes from, "" for none.
+func (a *app) group(kind string) string {
+	for name, list := range a.groups {
+		for _, k := range list {
+			if k.Name == kind {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // findKind finds a lock kind by name or alias.

@@ -13,7 +13,7 @@ import (
 func (a *app) command(o *runOptions, p plan, backend string) string {
 	var scenarios, kinds, expect []string
 	for _, j := range p.jobs {
-		if !slices.Contains(scenarios, j.Scenario.Name) {
+		if !slices.Contains(scenarios, j.Scenario.Name) && !slices.Contains(p.own, j.Scenario.Name) {
 			scenarios = append(scenarios, j.Scenario.Name)
 		}
 		name := cmp.Or(j.Kind.Alias, j.Kind.Name)
@@ -25,13 +25,29 @@ func (a *app) command(o *runOptions, p plan, backend string) string {
 			expect = append(expect, "--expect", name+"="+string(j.Expect))
 		}
 	}
-	words := append([]string{a.program, "run"}, scenarios...)
-	words = append(words, "--lock", strings.Join(kinds, ","), "--backend", backend)
-	words = append(words, given("--redis", o.Redis != "", o.Redis)...)
+	words := []string{a.program, "run"}
+	if o.All {
+		words = append(words, "--all")
+		if len(o.Scenarios) == 0 {
+			scenarios = nil
+		}
+	}
+	words = append(words, scenarios...)
+	for _, file := range o.Files {
+		words = append(words, "-f", file)
+	}
+	if !o.All || o.has("lock") {
+		words = append(words, "--lock", strings.Join(kinds, ","))
+	}
+	words = append(words, "--backend", backend)
+	words = append(words, given("--redis", len(o.Redis) > 0, strings.Join(o.Redis, ","))...)
+	words = append(words, o.repeat()...)
 	words = append(words, givenPointer("--stock", o.Stock)...)
 	words = append(words, givenPointer("--instances", o.Instances)...)
 	words = append(words, givenPointer("--buyers", o.Buyers)...)
 	words = append(words, givenPointer("--ttl", o.TTL)...)
+	words = append(words, givenPointer("--time-scale", o.TimeScale)...)
+	words = append(words, given("--sweep", o.Sweep != "", o.Sweep)...)
 	words = append(words, given("--trials", o.Trials > 1, o.Trials)...)
 	words = append(words, "--seed", fmt.Sprint(p.seed))
 	words = append(words, expect...)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/internal/sweep"
 	"github.com/oversell/oversell/result"
 )
 
@@ -29,14 +30,19 @@ func completeRun(cmd *cobra.Command, a *app) {
 	completeWith(cmd, "scenario", listOf(scenarios))
 	completeWith(cmd, "lock", listOf(a.lockNames()))
 	complete(cmd, "backend", a.backendNames())
-	complete(cmd, "redis", cluster.Versions())
+	completeWith(cmd, "redis", listOf(cluster.Versions()))
+	completeWith(cmd, "sweep", completeSweep)
+	completeWith(cmd, "file", cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt))
+	complete(cmd, "inventory", inventories)
 	complete(cmd, "color", colorModes)
 	completeWith(cmd, "output", a.completeOutput)
 	completeWith(cmd, "expect", a.completeExpect)
-	completeWith(cmd, "dir", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return nil, cobra.ShellCompDirectiveFilterDirs
-	})
-	for _, number := range []string{"stock", "instances", "buyers", "ttl", "seed", "trials"} {
+	for _, folder := range []string{"dir", "resume"} {
+		completeWith(cmd, folder, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		})
+	}
+	for _, number := range []string{"stock", "instances", "buyers", "ttl", "time-scale", "seed", "trials", "parallel", "redis-url", "sentinel-url", "quorum-url", "inventory-url"} {
 		completeWith(cmd, number, cobra.NoFileCompletions)
 	}
 }
@@ -62,6 +68,18 @@ func (a *app) completeOutput(_ *cobra.Command, _ []string, typed string) ([]stri
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return a.formatNames(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeSweep completes NAME=; the values are up to the user.
+func completeSweep(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if strings.Contains(typed, "=") {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var offers []string
+	for _, name := range sweep.Names() {
+		offers = append(offers, name+"=")
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // completeExpect completes LOCK= and then the verdict.

@@ -21,10 +21,20 @@ type output struct {
 	path   string // "" for stdout
 }
 
-// parseOutputs reads the values of --output. Only one format can have stdout.
+// parseOutputs reads the values of --output for a list of runs.
 func (a *app) parseOutputs(given []string) ([]output, error) {
+	return outputsOf(given, a.formats)
+}
+
+// outputsOf reads the values of --output, which name some of formats; the first
+// is the default. Only one format can have stdout.
+func outputsOf(given []string, formats []reports.Format) ([]output, error) {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.Name
+	}
 	if len(given) == 0 {
-		given = a.formatNames()[:1]
+		given = names[:1]
 	}
 	var outs []output
 	taken := map[string]string{}
@@ -32,14 +42,14 @@ func (a *app) parseOutputs(given []string) ([]output, error) {
 		name, path, named := strings.Cut(text, "=")
 		o := output{path: path}
 		found := false
-		for _, f := range a.formats {
+		for _, f := range formats {
 			if f.Name == name {
 				o.format, found = f, true
 			}
 		}
 		switch {
 		case !found:
-			return nil, unknown("output format", name, a.formatNames())
+			return nil, unknown("output format", name, names)
 		case named && path == "":
 			return nil, hint.Wrap(usagef("--output %q names no file", text), "for example --output %s=oversell.%s", name, o.format.Ext)
 		case path == "-":
@@ -104,9 +114,16 @@ func canWriteIn(dir string) error {
 	return os.Remove(f.Name())
 }
 
-// writeReports writes every report. A report that can't be written doesn't
-// keep the others from being written.
+// writeReports writes every report about runs.
 func (a *app) writeReports(outs []output, runs []result.Run, color bool) error {
+	return a.writeOutputs(outs, color, func(o output, w io.Writer, opts reports.Options) error {
+		return o.format.Write(w, runs, opts)
+	})
+}
+
+// writeOutputs writes every output. One that can't be written doesn't keep the
+// others from being written.
+func (a *app) writeOutputs(outs []output, color bool, write func(output, io.Writer, reports.Options) error) error {
 	var errs []error
 	for _, o := range outs {
 		var err error
@@ -115,9 +132,9 @@ func (a *app) writeReports(outs []output, runs []result.Run, color bool) error {
 			if a.outTTY {
 				opts.Width = a.width
 			}
-			err = o.format.Write(a.out, runs, opts)
+			err = write(o, a.out, opts)
 		} else {
-			err = writeFile(o.path, func(w io.Writer) error { return o.format.Write(w, runs, reports.Options{}) })
+			err = writeFile(o.path, func(w io.Writer) error { return write(o, w, reports.Options{}) })
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("write the %s report: %w", o.format.Name, err))

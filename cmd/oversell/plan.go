@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/remote"
 	"github.com/oversell/oversell/internal/doctor"
 	"github.com/oversell/oversell/internal/engine"
 	"github.com/oversell/oversell/internal/hint"
@@ -17,9 +18,12 @@ import (
 // plan is a command line that has been found good.
 type plan struct {
 	jobs    []engine.Job // Command is still empty: it names the backend
+	own     []string     // names of the scenarios that are the user's own
 	seed    int64
 	outputs []output
 	color   bool
+	command string          // repeats the invocation; empty as long as there is no backend
+	remote  *remote.Backend // nil: another backend
 }
 
 // shapes lists the arrangements of servers that the jobs ask for.
@@ -43,10 +47,14 @@ func (a *app) plan(o *runOptions) (plan, error) {
 	if p.color, err = a.colors(o.Color); err != nil {
 		return p, err
 	}
-	played, err := a.pickScenarios(o)
+	if p.remote, err = a.remote(o.Backend, &o.serverOptions); err != nil {
+		return p, err
+	}
+	played, own, err := a.pickScenarios(o)
 	if err != nil {
 		return p, err
 	}
+	p.own = own
 	kinds, err := a.pickKinds(o.Locks)
 	if err != nil {
 		return p, err
@@ -55,7 +63,7 @@ func (a *app) plan(o *runOptions) (plan, error) {
 	if err != nil {
 		return p, err
 	}
-	if p.outputs, err = a.parseOutputs(o.Outputs); err != nil {
+	if p.outputs, err = a.modeOutputs(o); err != nil {
 		return p, err
 	}
 	if err := checkPlaces(o.Dir, p.outputs); err != nil {
@@ -67,10 +75,31 @@ func (a *app) plan(o *runOptions) (plan, error) {
 	}
 	for _, s := range played {
 		for _, k := range kinds {
-			p.jobs = append(p.jobs, engine.Job{Scenario: s, Kind: k, Expect: expect[k.Name], Trials: o.Trials, Seed: p.seed})
+			for _, v := range orOwn(o.Redis) {
+				p.jobs = append(p.jobs, engine.Job{Scenario: s, Kind: k, Expect: expect[k.Name], Trials: o.Trials, Seed: p.seed, Redis: v})
+			}
 		}
 	}
 	return p, nil
+}
+
+// orOwn is the given versions, or the one that stands for the backend's own.
+func orOwn(versions []string) []string {
+	if len(versions) == 0 {
+		return []string{""}
+	}
+	return versions
+}
+
+// modeOutputs reads --output as the mode of the run has it.
+func (a *app) modeOutputs(o *runOptions) ([]output, error) {
+	switch {
+	case o.All:
+		return outputsOf(o.Outputs, matrixFormats())
+	case o.Sweep != "":
+		return outputsOf(o.Outputs, sweepFormats())
+	}
+	return a.parseOutputs(o.Outputs)
 }
 
 // checkWords refuses values that are wrong whatever the scenario.
@@ -78,8 +107,16 @@ func (a *app) checkWords(o *runOptions) error {
 	if !slices.Contains(a.backendNames(), o.Backend) {
 		return unknown("backend", o.Backend, a.backendNames())
 	}
-	if o.Redis != "" && !slices.Contains(cluster.Versions(), o.Redis) {
-		return unknown("value of --redis", o.Redis, cluster.Versions())
+	if err := o.checkMode(); err != nil {
+		return err
+	}
+	for i, v := range o.Redis {
+		if !slices.Contains(cluster.Versions(), v) {
+			return unknown("value of --redis", v, cluster.Versions())
+		}
+		if slices.Contains(o.Redis[:i], v) {
+			return usagef("--redis names %s twice", v)
+		}
 	}
 	for _, f := range []struct {
 		name  string
@@ -89,8 +126,14 @@ func (a *app) checkWords(o *runOptions) error {
 			return usagef("--%s must be at least 1, got %d", f.name, *f.value)
 		}
 	}
+	if err := checkInventory(&o.serverOptions); err != nil {
+		return err
+	}
 	if o.TTL != nil && *o.TTL <= 0 {
 		return usagef("--ttl must be more than 0, got %s", *o.TTL)
+	}
+	if o.TimeScale != nil && !(*o.TimeScale > 0 && *o.TimeScale <= mostScale) {
+		return usagef("--time-scale must be more than 0 and at most %d, got %g", mostScale, *o.TimeScale)
 	}
 	if o.Dir == "" {
 		return usagef("--dir must name a folder")
@@ -98,38 +141,59 @@ func (a *app) checkWords(o *runOptions) error {
 	return nil
 }
 
-// pickScenarios finds the named scenarios and applies the load flags.
-func (a *app) pickScenarios(o *runOptions) ([]scenarios.Scenario, error) {
+// mostScale bounds --time-scale, in either direction of reason.
+const mostScale = 1000
+
+// pickScenarios finds the named scenarios and reads the user's own, whose names
+// it returns as well, and applies the load flags.
+func (a *app) pickScenarios(o *runOptions) (picked []scenarios.Scenario, own []string, err error) {
 	named := o.Scenarios
-	if len(named) == 0 {
+	switch {
+	case len(named) > 0 || len(o.Files) > 0:
+	case o.All:
+		named = []string{everyScenario}
+	default:
 		named = []string{defaultScenario}
 	}
-	var picked []scenarios.Scenario
 	for _, name := range named {
 		found := len(picked)
 		for _, s := range a.scenarios {
 			if name == s.Name || name == everyScenario {
-				picked = append(picked, withLoad(s, o))
+				picked = append(picked, s)
 			}
 		}
 		if len(picked) == found {
-			return nil, unknown("scenario", name, append(a.scenarioNames(), everyScenario))
+			return nil, nil, unknown("scenario", name, append(a.scenarioNames(), everyScenario))
 		}
 	}
 	slices.SortStableFunc(picked, func(x, y scenarios.Scenario) int {
 		return slices.Index(a.scenarioNames(), x.Name) - slices.Index(a.scenarioNames(), y.Name)
 	})
 	picked = slices.CompactFunc(picked, func(x, y scenarios.Scenario) bool { return x.Name == y.Name })
-	for _, s := range picked {
-		if err := checkLoad(s, a.machine()); err != nil {
-			return nil, err
+	for _, file := range o.Files {
+		s, err := readScenario(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.ContainsFunc(picked, func(p scenarios.Scenario) bool { return p.Name == s.Name }) {
+			return nil, nil, hint.Wrap(usagef("two scenarios are called %s, one of them in %s", s.Name, file), "give yours a name of its own")
+		}
+		picked, own = append(picked, s), append(own, s.Name)
+	}
+	for i, s := range picked {
+		picked[i] = withLoad(s, o)
+		if err := checkLoad(picked[i], a.machine()); err != nil {
+			return nil, nil, err
 		}
 	}
-	return picked, nil
+	return picked, own, nil
 }
 
 // withLoad applies the load flags that were given.
 func withLoad(s scenarios.Scenario, o *runOptions) scenarios.Scenario {
+	if o.TimeScale != nil {
+		s = s.AtTimeScale(*o.TimeScale)
+	}
 	for _, f := range []struct {
 		given *int
 		field *int
@@ -150,6 +214,10 @@ func checkLoad(s scenarios.Scenario, m doctor.Machine) error {
 	if l.TTL < l.MinTTL {
 		return hint.Wrap(usagef("--ttl %s is too short for %s: at least %s", l.TTL, s.Name, l.MinTTL),
 			"below that a busy machine decides the outcome, not the lock")
+	}
+	if l.Requests > 0 && l.Requests <= l.Stock {
+		return hint.Wrap(usagef("--stock %d is too much for %s: %d are wanted in all", l.Stock, s.Name, l.Requests),
+			"with less demand than stock nothing can be oversold")
 	}
 	if l.Instances > l.Buyers {
 		return hint.Wrap(usagef("--instances %d is more than --buyers %d", l.Instances, l.Buyers),

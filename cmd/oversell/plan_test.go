@@ -87,7 +87,7 @@ func TestPlanRefuses(t *testing.T) {
 		"an empty alias":     {func(o *runOptions) { o.Locks = []string{""} }, exitUsage, `unknown lock ""`, "choose from setnx-expire-del, naive, lua-watchdog, fenced, safe"},
 		"no lock":            {func(o *runOptions) { o.Locks = nil }, exitUsage, "--lock names no lock", "choose from setnx-expire-del, naive, lua-watchdog, fenced, safe"},
 		"unknown backend":    {func(o *runOptions) { o.Backend = "dokcer" }, exitUsage, `unknown backend "dokcer"`, `did you mean "docker"?`},
-		"unknown version":    {func(o *runOptions) { o.Redis = "8.7" }, exitUsage, `unknown value of --redis "8.7"`, `did you mean "8.0"?`},
+		"unknown version":    {func(o *runOptions) { o.Redis = []string{"8.7"} }, exitUsage, `unknown value of --redis "8.7"`, `did you mean "8.0"?`},
 		"unknown colour":     {func(o *runOptions) { o.Color = "allways" }, exitUsage, `unknown value of --color "allways"`, `did you mean "always"?`},
 		"unknown format":     {func(o *runOptions) { o.Outputs = []string{"jason"} }, exitUsage, `unknown output format "jason"`, `did you mean "json"?`},
 		"unknown verdict":    {func(o *runOptions) { o.Expect = []string{"naive=oversolt"} }, exitUsage, `unknown verdict "oversolt"`, `did you mean "oversold"?`},
@@ -130,7 +130,7 @@ func TestCommandRepeatsTheInvocation(t *testing.T) {
 	assert.Equal(t, "oversell run ttl-expiry --lock naive,safe --backend docker --seed 42", h.command(o, p, "docker"))
 
 	o = options(t, func(o *runOptions) {
-		o.Scenarios, o.Locks, o.Redis = []string{everyScenario}, []string{"lua-watchdog"}, "8.0"
+		o.Scenarios, o.Locks, o.Redis = []string{everyScenario}, []string{"lua-watchdog"}, []string{"8.0"}
 		o.Stock, o.Instances, o.Buyers, o.TTL = ptr(7), ptr(2), ptr(9), ptr(1500*time.Millisecond)
 		o.Seed, o.Trials, o.AllowSimulated = ptr(int64(-1)), 3, true
 		o.Expect = []string{"lua-watchdog=ok"}

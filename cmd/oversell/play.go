@@ -28,20 +28,23 @@ type newEngine func(engine.Config) player
 
 // run is `oversell run`: check, choose a backend, play, report.
 func (a *app) run(ctx context.Context, o *runOptions) error {
+	switch {
+	case o.Resume != "":
+		return a.resumeMatrix(ctx, o)
+	case o.All:
+		return a.newMatrix(ctx, o)
+	case o.Sweep != "":
+		return a.runSweep(ctx, o)
+	}
 	p, err := a.plan(o)
 	if err != nil {
 		return err
 	}
-	chosen, err := a.choose(ctx, o, p.shapes())
+	backend, err := a.begin(ctx, o, &p)
 	if err != nil {
-		return orInterrupted(ctx, err)
+		return err
 	}
-	a.notes.say("backend %s: %s", chosen.backend.Name(), chosen.why)
-	a.notes.say("seed %d", p.seed)
-	for i := range p.jobs {
-		p.jobs[i].Command = a.command(o, p, chosen.backend.Name())
-	}
-	runs, err := a.playAll(ctx, o, p, chosen.backend)
+	runs, err := a.playAll(ctx, o, p, backend)
 	if err != nil {
 		for _, r := range runs {
 			a.notes.say("kept: %s", r.Dir)
@@ -49,8 +52,7 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 		return orInterrupted(ctx, err)
 	}
 	if len(runs) == 0 {
-		return environment(hint.Wrap(fmt.Errorf("nothing could be played on the %s backend", chosen.backend.Name()),
-			"choose another --backend; oversell doctor says what there is"))
+		return nothingPlayed(backend)
 	}
 	if err := a.writeReports(p.outputs, runs, p.color); err != nil {
 		return err
@@ -58,26 +60,94 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 	return exitWith(gateCode(result.NewDocument(runs).Gate))
 }
 
+func nothingPlayed(backend cluster.Backend) error {
+	return environment(hint.Wrap(fmt.Errorf("nothing could be played on the %s backend", backend.Name()),
+		"choose another --backend; oversell doctor says what there is"))
+}
+
+// begin chooses the backend, says so, and gives every job the command that
+// repeats the invocation.
+func (a *app) begin(ctx context.Context, o *runOptions, p *plan) (cluster.Backend, error) {
+	chosen, err := a.choose(ctx, o, *p)
+	if err != nil {
+		return nil, orInterrupted(ctx, err)
+	}
+	a.notes.say("backend %s: %s", chosen.backend.Name(), chosen.why)
+	if about := o.secretive(); about != "" {
+		a.notes.say("%s", about)
+	}
+	a.notes.say("seed %d", p.seed)
+	p.command = a.command(o, *p, chosen.backend.Name())
+	for i := range p.jobs {
+		p.jobs[i].Command = p.command
+	}
+	return chosen.backend, nil
+}
+
 // choose finds the backend that --backend asks for.
-func (a *app) choose(ctx context.Context, o *runOptions, shapes []cluster.Shape) (choice, error) {
+func (a *app) choose(ctx context.Context, o *runOptions, p plan) (choice, error) {
 	r := resolver{backends: a.backends, ci: a.ci(), timeout: probeAll}
+	if p.remote != nil {
+		r.backends = []cluster.Backend{p.remote}
+		return r.explicit(ctx, p.remote.Name(), o.Redis)
+	}
 	if o.Backend == autoBackend {
-		return r.auto(ctx, o.Redis, shapes)
+		return r.auto(ctx, o.Redis, p.shapes())
 	}
 	return r.explicit(ctx, o.Backend, o.Redis)
 }
 
-// playAll plays the jobs one after the other and removes what they shared.
-// Jobs that the backend can't play are skipped, with the reason on stderr.
+// playAll plays the jobs one after the other. Jobs that the backend can't play
+// are skipped, with the reason on stderr.
 func (a *app) playAll(ctx context.Context, o *runOptions, p plan, backend cluster.Backend) (runs []result.Run, err error) {
-	update, stop := a.notes.show(a.errTTY && a.env("TERM") != "dumb", a.width)
-	defer stop()
-	eng := a.newEngine(engine.Config{
-		Run: engine.NewRunID(), Backend: backend, Redis: o.Redis,
-		World: a.world(), Checks: a.checks, Worker: a.worker,
-		Dir: o.Dir, AllowSimulated: o.AllowSimulated,
-		Progress: update, Version: readBuild().Version,
+	err = a.withEngine(ctx, o, backend, o.Dir, "", func(eng player) error {
+		for _, j := range p.jobs {
+			if no := eng.Available(j); no != nil {
+				a.notes.say("skipped %s under %s: %v", j.Scenario.Name, j.Kind.Name, no)
+				continue
+			}
+			r, err := eng.Run(ctx, j)
+			if errors.Is(err, engine.ErrUnavailable) { // only started servers could tell
+				a.notes.say("skipped %s under %s: %v", j.Scenario.Name, j.Kind.Name, err)
+				continue
+			}
+			if err != nil {
+				return jobError(j, err)
+			}
+			a.notes.say("%s", a.line(o, r))
+			runs = append(runs, r)
+		}
+		return nil
 	})
+	return runs, err
+}
+
+// line is a run in one line, with its server where several are tested.
+func (a *app) line(o *runOptions, r result.Run) string {
+	if len(o.Redis) > 1 {
+		return reports.Line(r) + "  " + r.Server
+	}
+	return reports.Line(r)
+}
+
+// withEngine makes an engine that leaves its runs in dir, lets play use it, and
+// removes what the runs shared. While it plays there is a live line; part,
+// where not empty, says what the runs are part of: then they also share servers
+// that none of them harms.
+func (a *app) withEngine(ctx context.Context, o *runOptions, backend cluster.Backend, dir, part string, play func(player) error) (err error) {
+	config := engine.Config{
+		Run: engine.NewRunID(), Backend: backend, Redis: orOwn(o.Redis)[0],
+		World: a.world(), Checks: a.checks, Worker: a.worker,
+		Dir: dir, Reuse: part != "", AllowSimulated: o.AllowSimulated,
+		Version: readBuild().Version,
+	}
+	if err := a.keep(ctx, &o.serverOptions, &config); err != nil {
+		return err
+	}
+	update, stop := a.notes.show(a.liveLine(), a.width, part)
+	defer stop()
+	config.Progress = update
+	eng := a.newEngine(config)
 	defer func() {
 		// What was started goes away even when ctx has ended.
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
@@ -87,20 +157,11 @@ func (a *app) playAll(ctx context.Context, o *runOptions, p plan, backend cluste
 			err = errors.Join(err, environment(closeErr))
 		}
 	}()
-	for _, j := range p.jobs {
-		if no := eng.Available(j); no != nil {
-			a.notes.say("skipped %s under %s: %v", j.Scenario.Name, j.Kind.Name, no)
-			continue
-		}
-		r, err := eng.Run(ctx, j)
-		if err != nil {
-			return runs, jobError(j, err)
-		}
-		a.notes.say("%s", reports.Line(r))
-		runs = append(runs, r)
-	}
-	return runs, nil
+	return play(eng)
 }
+
+// liveLine reports whether stderr can take a line that is redrawn in place.
+func (a *app) liveLine() bool { return a.errTTY && a.env("TERM") != "dumb" }
 
 // jobError says which job failed. Whatever carries a hint for its reader is
 // the machine's fault, all else is ours.

@@ -36,14 +36,14 @@ type resolver struct {
 }
 
 // explicit takes the backend of that name, and never another one.
-func (r resolver) explicit(ctx context.Context, name, version string) (choice, error) {
+func (r resolver) explicit(ctx context.Context, name string, versions []string) (choice, error) {
 	for _, b := range r.backends {
 		if b.Name() != name {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, probeOne)
 		defer cancel()
-		what, err := b.Probe(ctx, version)
+		what, err := probeEach(ctx, b, versions)
 		if err == nil {
 			return choice{b, what}, nil
 		}
@@ -64,14 +64,14 @@ type probed struct {
 
 // auto asks all backends at once and takes the best that can start every
 // shape, else the best that can start any of them.
-func (r resolver) auto(ctx context.Context, version string, shapes []cluster.Shape) (choice, error) {
+func (r resolver) auto(ctx context.Context, versions []string, shapes []cluster.Shape) (choice, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	answers := make([]chan probed, len(r.backends))
 	for i, b := range r.backends {
 		answers[i] = make(chan probed, 1)
 		go func() {
-			what, err := b.Probe(ctx, version)
+			what, err := probeEach(ctx, b, versions)
 			answers[i] <- probed{what, err}
 		}()
 	}
@@ -98,6 +98,23 @@ func (r resolver) auto(ctx context.Context, version string, shapes []cluster.Sha
 	}
 	return choice{}, environment(hint.Wrap(fmt.Errorf("no server to test on: %s", strings.Join(passed, "; ")),
 		"start Docker or install redis-server; oversell doctor says more"))
+}
+
+// probeEach asks b about every one of the versions, or about its own where
+// there are none.
+func probeEach(ctx context.Context, b cluster.Backend, versions []string) (string, error) {
+	if len(versions) == 0 {
+		versions = []string{""}
+	}
+	var found []string
+	for _, v := range versions {
+		what, err := b.Probe(ctx, v)
+		if err != nil {
+			return "", err
+		}
+		found = append(found, what)
+	}
+	return strings.Join(found, "; "), nil
 }
 
 // lacking is why b can't start those of the shapes that it can't start.

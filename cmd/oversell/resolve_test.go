@@ -42,7 +42,7 @@ func TestAutoTakesTheBestThatAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := resolver{tc.backends, tc.ci, time.Minute}.auto(t.Context(), "", tc.shapes)
+			got, err := resolver{tc.backends, tc.ci, time.Minute}.auto(t.Context(), nil, tc.shapes)
 			require.NoError(t, err)
 			assert.Same(t, tc.want, got.backend)
 			assert.Equal(t, tc.why, got.why)
@@ -55,12 +55,12 @@ func TestAutoNamesEveryReasonWhenThereIsNothing(t *testing.T) {
 	embedded := &fakeBackend{name: "embedded", fake: true, lacks: sentinel}
 	backends := []cluster.Backend{&fakeBackend{name: "docker", err: errors.New("the daemon is down")}, embedded}
 
-	_, err := resolver{backends, true, time.Minute}.auto(t.Context(), "", single)
+	_, err := resolver{backends, true, time.Minute}.auto(t.Context(), nil, single)
 	assert.EqualError(t, err, "no server to test on: docker: the daemon is down; embedded: its results are simulated, and CI is set")
 	assert.NotEmpty(t, hint.Of(err))
 	assertCode(t, exitEnvironment, err)
 
-	_, err = resolver{backends, false, time.Minute}.auto(t.Context(), "", sentinel)
+	_, err = resolver{backends, false, time.Minute}.auto(t.Context(), nil, sentinel)
 	assert.EqualError(t, err, "no server to test on: docker: the daemon is down; embedded: embedded has no sentinel")
 	assertCode(t, exitEnvironment, err)
 }
@@ -69,7 +69,7 @@ func TestAutoDoesntWaitForTheSilent(t *testing.T) {
 	t.Parallel()
 	process := &fakeBackend{name: "process"}
 	r := resolver{[]cluster.Backend{&fakeBackend{name: "docker", silent: true}, process}, false, 20 * time.Millisecond}
-	got, err := r.auto(t.Context(), "", single)
+	got, err := r.auto(t.Context(), nil, single)
 	require.NoError(t, err)
 	assert.Same(t, process, got.backend)
 	assert.Equal(t, "process is here; not docker: no answer within 20ms", got.why)
@@ -80,7 +80,7 @@ func TestAutoAsksAllAtOnce(t *testing.T) {
 	// Each answers only once the other one has been asked, too.
 	a, b := newMeeting("docker"), newMeeting("process")
 	a.other, b.other = b, a
-	got, err := resolver{[]cluster.Backend{a, b}, false, time.Minute}.auto(t.Context(), "", single)
+	got, err := resolver{[]cluster.Backend{a, b}, false, time.Minute}.auto(t.Context(), nil, single)
 	require.NoError(t, err)
 	assert.Same(t, a, got.backend)
 }
@@ -114,16 +114,16 @@ func TestExplicitNeverFallsBack(t *testing.T) {
 		&fakeBackend{name: "embedded", fake: true},
 	}, ci: true}
 
-	_, err := r.explicit(t.Context(), "docker", "")
+	_, err := r.explicit(t.Context(), "docker", nil)
 	assert.EqualError(t, err, "the docker backend can't be used: the daemon is down")
 	assert.Equal(t, "start it", hint.Of(err), "the backend's own hint is kept")
 	assertCode(t, exitEnvironment, err)
 
-	_, err = r.explicit(t.Context(), "process", "")
+	_, err = r.explicit(t.Context(), "process", nil)
 	assertCode(t, exitEnvironment, err)
 	assert.NotEmpty(t, hint.Of(err), "there is always a hint")
 
-	got, err := r.explicit(t.Context(), "embedded", "")
+	got, err := r.explicit(t.Context(), "embedded", nil)
 	require.NoError(t, err, "asked for by name it is taken, also on a build server")
 	assert.Equal(t, "embedded", got.backend.Name())
 }

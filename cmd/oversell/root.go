@@ -47,6 +47,8 @@ func newRootCmd(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newRunCmd(a, nil),
+		newExploreCmd(a, nil),
+		newReplayCmd(a, nil),
 		newListCmd(a),
 		newDoctorCmd(a, nil),
 		newCleanCmd(a),

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/internal/sweep"
 	"github.com/oversell/oversell/result"
 )
 
@@ -28,31 +29,49 @@ const defaultDir = "runs"
 type runOptions struct {
 	Scenarios []string
 	Locks     []string
+	Files     []string // scenarios of the user's own
 	Backend   string
-	Redis     string
+	Redis     []string // versions
 
 	Stock     *int
 	Instances *int
 	Buyers    *int
 	TTL       *time.Duration
+	TimeScale *float64
 
 	Seed   *int64
 	Trials int
 	Dir    string
 
+	Sweep    string
+	All      bool
+	Resume   string // the folder of a matrix
+	Parallel int    // runs at a time; 0 for what the machine can
+
+	serverOptions
+
 	Outputs        []string
 	Expect         []string
 	AllowSimulated bool
 	Color          string
+
+	given []string // the flags that were given
 }
+
+// has reports whether a flag was given.
+func (o *runOptions) has(flag string) bool { return slices.Contains(o.given, flag) }
 
 const runLong = `Run plays scenarios under lock kinds and compares what came out with what each
 lock claims to withstand: a lock that withstands the scenario's hazard must sell
 exactly what there is, and one that doesn't must be caught.
 
 Without a scenario it plays ` + defaultScenario + `; "all" plays every scenario that the backend
-can. Progress goes to stderr, results to stdout. Every run leaves a folder with
+can, and -f plays one of your own (see "oversell list scenario"). Progress goes to stderr, results to stdout. Every run leaves a folder with
 its plan, history and server logs below --dir.
+
+With --all it plays every scenario under every lock and prints the matrix. A
+matrix that was interrupted goes on with --resume. With --sweep it plays with one
+number of the scenario and says from which value on a lock oversells.
 
 See "oversell help exit-codes" for the exit codes.`
 
@@ -60,7 +79,14 @@ const runExample = `  oversell run
   oversell run sentinel-failover --lock safe,lua-watchdog
   oversell run all --backend process --output junit=oversell.xml
   oversell run --lock lua-release --expect lua-release=oversold
-  oversell run --backend embedded --allow-simulated`
+  oversell run --lock safe --trials 300
+  oversell run -f mine.yaml --redis 7.0,valkey-9.1
+  oversell run flash-sale --time-scale 1
+  oversell run --lock naive --sweep ttl=50ms..1s
+  oversell run --all --output markdown=matrix.md --output text
+  oversell run --backend embedded --allow-simulated
+  oversell run --inventory postgres
+  oversell run --backend remote --redis-url rediss://user@test-redis:6379/1`
 
 // newRunCmd makes the command; runF, when not nil, takes the place of the run itself.
 func newRunCmd(a *app, runF func(context.Context, *runOptions) error) *cobra.Command {
@@ -78,10 +104,15 @@ func newRunCmd(a *app, runF func(context.Context, *runOptions) error) *cobra.Com
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&named, "scenario", nil, "the same as the argument SCENARIO (default "+defaultScenario+")")
-	f.StringSliceVar(&o.Locks, "lock", []string{"naive", "safe"}, "lock kinds, by name or alias")
+	f.StringArrayVarP(&o.Files, "file", "f", nil, "a scenario of your own, as YAML; repeatable")
+	f.StringSliceVar(&o.Locks, "lock", []string{"naive", "safe"}, "lock kinds, by name or alias (with --all: every one)")
 	f.StringVar(&o.Backend, "backend", autoBackend, "where servers run: "+strings.Join(a.backendNames(), ", "))
-	f.StringVar(&o.Redis, "redis", "", "server version (default: "+cluster.Versions()[0]+" in containers, else what is there): "+strings.Join(cluster.Versions(), ", "))
+	f.StringSliceVar(&o.Redis, "redis", nil, "server versions; each job is played on every one (default: "+cluster.Versions()[0]+" in containers, else what is there): "+strings.Join(cluster.Versions(), ", "))
+	addServerFlags(f, &o.serverOptions)
 	overrides := addLoadFlags(f, a)
+	scale := f.Float64("time-scale", 0, "how many times faster than life incidents are played; 1 is the real thing")
+	f.Lookup("time-scale").DefValue = "the scenario's own"
+	addModeFlags(f, o)
 	seed := f.Int64("seed", 0, "repeats a run's random choices")
 	f.Lookup("seed").DefValue = "random"
 	f.IntVar(&o.Trials, "trials", 1, "how often to play each scenario under each lock")
@@ -96,10 +127,23 @@ func newRunCmd(a *app, runF func(context.Context, *runOptions) error) *cobra.Com
 		if f.Changed("seed") {
 			o.Seed = seed
 		}
+		if f.Changed("time-scale") {
+			o.TimeScale = scale
+		}
+		f.Visit(func(f *pflag.Flag) { o.given = append(o.given, f.Name) })
 		return runF(cmd.Context(), o)
 	}
 	completeRun(cmd, a)
 	return cmd
+}
+
+// addModeFlags adds the flags that make more of a run than a list of jobs.
+func addModeFlags(f *pflag.FlagSet, o *runOptions) {
+	f.StringVar(&o.Sweep, "sweep", "", "NAME=FROM..TO[/N] or NAME=A,B,C: play every value of "+strings.Join(sweep.Names(), ", "))
+	f.BoolVar(&o.All, "all", false, "the matrix: every scenario under every lock; --scenario, --lock and --redis narrow it down")
+	f.StringVar(&o.Resume, "resume", "", "the folder of a matrix to go on with; what came to a verdict isn't played again")
+	f.IntVar(&o.Parallel, "parallel", 0, "how many runs of a matrix go on at a time")
+	f.Lookup("parallel").DefValue = fmt.Sprintf("one for every %d CPUs", cpusPerRun)
 }
 
 // addLoadFlags adds the flags that change a scenario's load, and returns what

@@ -24,6 +24,7 @@ func parse(t *testing.T, args ...string) (*runOptions, error) {
 	var got *runOptions
 	cmd := newRunCmd(newHarness(t).app, func(_ context.Context, o *runOptions) error {
 		got = o
+		got.given = nil // told by the values
 		return nil
 	})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -45,7 +46,7 @@ func TestRunFlags(t *testing.T) {
 		"--output", "json", "--output", "junit=a,b.xml", "--expect", "x=ok", "--allow-simulated", "--color", "never")
 	require.NoError(t, err)
 	assert.Equal(t, &runOptions{
-		Scenarios: []string{"a", "b", "c"}, Locks: []string{"x", "y", "z"}, Backend: "docker", Redis: "8.0",
+		Scenarios: []string{"a", "b", "c"}, Locks: []string{"x", "y", "z"}, Backend: "docker", Redis: []string{"8.0"},
 		Stock: ptr(1), Instances: ptr(2), Buyers: ptr(3), TTL: ptr(4 * time.Second), Seed: ptr(int64(0)), Trials: 5, Dir: "d",
 		Outputs: []string{"json", "junit=a,b.xml"}, Expect: []string{"x=ok"}, AllowSimulated: true, Color: "never",
 	}, o)

@@ -17,6 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/inventory"
+	"github.com/oversell/oversell/inventory/pgserver"
 )
 
 // TestScripts runs testdata/script/*.txtar against the real program.
@@ -32,7 +34,8 @@ import (
 //	empty DIR                   fail unless the folder has nothing in it, or isn't there
 //
 // $BIN is a PATH on which there is oversell and nothing else. The conditions
-// [docker] and [process] hold when that backend can start servers.
+// [docker] and [process] hold when that backend can start servers, [postgres]
+// when PostgreSQL is installed.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -44,6 +47,12 @@ func TestScripts(t *testing.T) {
 			// What is temporary lands where the script can see that it is gone.
 			tmp := filepath.Join(env.WorkDir, "tmp")
 			env.Setenv("TMPDIR", tmp)
+			// PostgreSQL doesn't run as root: its user must get there, too.
+			for _, dir := range []string{filepath.Dir(env.WorkDir), env.WorkDir} {
+				if err := os.Chmod(dir, 0o711); err != nil {
+					return err
+				}
+			}
 			return os.MkdirAll(tmp, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -59,6 +68,9 @@ func TestScripts(t *testing.T) {
 // backendThere reports whether a backend can be used. OVERSELL_REQUIRE names
 // those that must not be missing.
 func backendThere(t *testing.T, name string) (bool, error) {
+	if name == inventory.Postgres {
+		return postgresThere(t)
+	}
 	i := slices.IndexFunc(realBackends(), func(b cluster.Backend) bool { return b.Name() == name })
 	if i < 0 {
 		return false, errors.New("no such condition: " + name)
@@ -67,6 +79,15 @@ func backendThere(t *testing.T, name string) (bool, error) {
 	defer cancel()
 	_, err := realBackends()[i].Probe(ctx, "")
 	if err != nil && slices.Contains(strings.Split(os.Getenv("OVERSELL_REQUIRE"), ","), name) {
+		return false, err
+	}
+	return err == nil, nil
+}
+
+// postgresThere reports whether PostgreSQL's programs are installed.
+func postgresThere(t *testing.T) (bool, error) {
+	_, err := pgserver.New(nil).Probe(t.Context())
+	if err != nil && slices.Contains(strings.Split(os.Getenv("OVERSELL_REQUIRE"), ","), inventory.Postgres) {
 		return false, err
 	}
 	return err == nil, nil

@@ -16,8 +16,10 @@ import (
 	"github.com/oversell/oversell/internal/doctor"
 	"github.com/oversell/oversell/internal/engine"
 	"github.com/oversell/oversell/inventory"
+	"github.com/oversell/oversell/inventory/pgserver"
 	"github.com/oversell/oversell/inventory/pgstore"
 	"github.com/oversell/oversell/inventory/redisstore"
+	"github.com/oversell/oversell/locks"
 	"github.com/oversell/oversell/locks/naive"
 	"github.com/oversell/oversell/locks/safe"
 	"github.com/oversell/oversell/reports"
@@ -29,7 +31,8 @@ func (a *app) join() {
 	containers, processes := docker.New(), process.New()
 
 	a.scenarios = scenarios.All()
-	a.kinds = slices.Concat(naive.All(), safe.All())
+	a.groups = map[string][]locks.Kind{naiveGroup: naive.All(), safeGroup: safe.All()}
+	a.kinds = slices.Concat(a.groups[naiveGroup], a.groups[safeGroup], a.groups[peersGroup])
 	a.faults = faults.All()
 	a.checks = checks.All()
 	a.formats = reports.All()
@@ -42,10 +45,18 @@ func (a *app) join() {
 		dockerDetails(containers),
 		doctor.Binary("redis-server", "install redis-server for the process backend"),
 		doctor.Binary("redis-sentinel", "install redis-sentinel, or let redis-server --sentinel do its work"),
+		{Name: "postgresql", Look: func(ctx context.Context) []doctor.Line {
+			what, err := pgserver.New(nil).Probe(ctx)
+			return []doctor.Line{doctor.Found(what, err)}
+		}},
 	}
 	a.open = openInventory
+	a.postgres = postgresSource
 	a.newEngine = func(c engine.Config) player { return engine.New(c) }
 	a.worker = workerCommand()
+	if a.env != nil {
+		a.guarded = guard(a)
+	}
 }
 
 // folders puts the word "folder" before each path.
@@ -68,6 +79,18 @@ func openInventory(ctx context.Context, at instance.Inventory, dial instance.Dia
 		return pgstore.Open(ctx, at.DSN, pgstore.Options{Schema: at.Schema})
 	}
 	return nil, fmt.Errorf("no inventory has the driver %q", at.Driver)
+}
+
+// postgresSource is PostgreSQL at a URL, or one to be started: in a container
+// where the locks' servers are in containers, too.
+func postgresSource(url string, b cluster.Backend) inventory.Source {
+	if url != "" {
+		return pgstore.NewExisting(url)
+	}
+	if containers, ok := b.(*docker.Backend); ok {
+		return pgserver.New(containers)
+	}
+	return pgserver.New(nil)
 }
 
 // workerCommand re-executes this program. On Linux that works even when its

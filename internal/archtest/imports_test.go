@@ -19,7 +19,7 @@ const module = "github.com/oversell/oversell"
 
 // small are packages of a few functions that any package may use; they use no
 // other package of the project.
-var small = []string{"internal/hint", "internal/child", "internal/folder", "internal/printable"}
+var small = []string{"internal/hint", "internal/child", "internal/folder", "internal/printable", "internal/stats"}
 
 // base are the packages that know nothing above them.
 var base = []string{"result", "history", "cluster", "inventory"}
@@ -59,6 +59,9 @@ var mayImport = map[string][]string{
 	"internal/child":     {},
 	"internal/folder":    {},
 	"internal/printable": {},
+	"internal/stats":     {},
+	"internal/sweep":     append([]string{"faults", "scenarios"}, base...),
+	"internal/matrix":    base,
 	"cmd/oversell":       {"*"},
 }
 

@@ -43,16 +43,7 @@ func (r *run) begin(ctx context.Context) error {
 // earlier run did.
 func (r *run) startServers(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() (err error) {
-		r.lock, err = r.e.cfg.Backend.Start(gctx, cluster.Spec{
-			Run: r.e.cfg.Run, Name: "lock-" + filepath.Base(r.dir), Shape: r.job.Scenario.Shape,
-			Version: r.e.cfg.Redis, LogDir: filepath.Join(r.dir, "servers"),
-		})
-		if err != nil {
-			return fmt.Errorf("start the lock's servers: %w", err)
-		}
-		return nil
-	})
+	g.Go(func() error { return r.startLock(gctx) })
 	g.Go(func() (err error) {
 		r.store, err = r.e.openInventory(gctx)
 		return err
@@ -62,6 +53,9 @@ func (r *run) startServers(ctx context.Context) error {
 	}
 	r.info = newSampler(r.rec, r.lock)
 	r.plan.Server, r.plan.Simulated = r.lock.Server, r.lock.Simulated
+	if r.lock.Shape == cluster.Quorum {
+		r.plan.Masters = len(r.lock.Nodes)
+	}
 	if r.lock.KeyPrefix != "" {
 		r.plan.Key = r.lock.KeyPrefix + lockKey(r.plan.Scenario)
 	}
@@ -69,6 +63,24 @@ func (r *run) startServers(ctx context.Context) error {
 		r.plan.InventoryServer = r.e.inventory.place.Server
 	}
 	return history.WritePlan(r.dir, r.plan)
+}
+
+// startLock starts the lock's servers, or takes those that an earlier run has
+// left as it found them. Only a run that spares them, too, gets such ones.
+func (r *run) startLock(ctx context.Context) (err error) {
+	spec := cluster.Spec{
+		Run: r.e.cfg.Run, Name: "lock-" + filepath.Base(r.dir), Shape: r.job.Scenario.Shape,
+		Version: r.e.version(r.job), LogDir: filepath.Join(r.dir, "servers"),
+	}
+	if r.sparing() {
+		if r.lock = r.e.idle.take(spec.Version, spec.Shape); r.lock != nil {
+			return nil
+		}
+	}
+	if r.lock, err = r.e.cfg.Backend.Start(ctx, spec); err != nil {
+		return fmt.Errorf("start the lock's servers: %w", err)
+	}
+	return nil
 }
 
 // startInstances starts every instance and waits until all are ready.

@@ -16,13 +16,18 @@ import (
 // resultFile is the run's outcome within its directory.
 const resultFile = "result.json"
 
-// newRunDir makes BASE/<stamp>-<scenario>-<lock>, with a number behind it when
-// another run had the same idea, and points BASE/latest at it.
+// newRunDir makes the directory of a run.
 func newRunDir(base, scenario, lock string, now time.Time) (string, error) {
+	return NewDir(base, scenario+"-"+lock, now)
+}
+
+// NewDir makes BASE/<stamp>-<name>, with a number behind it when somebody else
+// had the same idea, and points BASE/latest at it. Its errors carry a hint.
+func NewDir(base, name string, now time.Time) (string, error) {
 	if err := os.MkdirAll(base, 0o755); err != nil {
 		return "", hint.Wrap(fmt.Errorf("make the directory for runs: %w", err), "choose another one with --dir")
 	}
-	stem := fmt.Sprintf("%s-%s-%s", now.Format("20060102-150405"), scenario, lock)
+	stem := now.Format("20060102-150405") + "-" + name
 	for i := 1; ; i++ {
 		name := stem
 		if i > 1 {

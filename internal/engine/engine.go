@@ -14,6 +14,7 @@ import (
 	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/faults"
 	"github.com/oversell/oversell/instance"
+	"github.com/oversell/oversell/internal/stats"
 	"github.com/oversell/oversell/inventory"
 	"github.com/oversell/oversell/locks"
 	"github.com/oversell/oversell/result"
@@ -33,8 +34,9 @@ type Config struct {
 	Checks           []checks.Check
 	Worker           []string                // command line of an instance process, e.g. /path/to/oversell instance
 	Dir              string                  // under which each run gets a directory
+	Reuse            bool                    // runs may get servers that an earlier run has left as they were
 	AllowSimulated   bool                    // a simulated backend's results may satisfy a gate
-	Progress         func(Progress)          // called often, by one goroutine at a time; must not block. May be nil
+	Progress         func(Progress)          // called often, by one goroutine for each run; must not block. May be nil
 	Disable          func(fault string) bool // test hook: faults that are left out. May be nil
 	Version          string                  // of oversell, for plan.json
 }
@@ -46,6 +48,7 @@ type Job struct {
 	Expect   result.Expectation // "": what the kind claims
 	Trials   int                // at least 1
 	Seed     int64              // of the first trial; each further one adds 1
+	Redis    string             // server version; "" for the config's
 	Command  string             // repeats this job
 }
 
@@ -60,12 +63,37 @@ func (j Job) expected() result.Expectation {
 // ("kill needs real processes").
 var ErrUnavailable = errors.New("not available here")
 
-// Engine plays jobs one after the other.
+// Unavailable is the error of a job that can't be played. It wraps
+// ErrUnavailable.
+type Unavailable struct {
+	Scenario, Lock string
+	Why            error
+}
+
+func (u *Unavailable) Error() string {
+	return fmt.Sprintf("scenario %s, lock %s: %v: %v", u.Scenario, u.Lock, ErrUnavailable, u.Why)
+}
+
+// Unwrap returns ErrUnavailable and the reason.
+func (u *Unavailable) Unwrap() []error { return []error{ErrUnavailable, u.Why} }
+
+// Engine plays jobs. Its methods can be called concurrently, but Close last.
 type Engine struct {
 	cfg Config
 
 	mu        sync.Mutex
 	inventory *keeper // shared by all runs, each with an article of its own
+
+	known capabilities
+	idle  idle
+}
+
+// version is the server version that j asks for.
+func (e *Engine) version(j Job) string {
+	if j.Redis != "" {
+		return j.Redis
+	}
+	return e.cfg.Redis
 }
 
 // New makes an engine. Close it when done.
@@ -82,11 +110,10 @@ func NewRunID() string {
 // else an error that wraps ErrUnavailable and says why not. It starts nothing.
 func (e *Engine) Available(j Job) error {
 	if err := e.cfg.Backend.Supports(j.Scenario.Shape); err != nil {
-		return fmt.Errorf("scenario %s: %w: %w", j.Scenario.Name, ErrUnavailable, err)
+		return &Unavailable{j.Scenario.Name, j.Kind.Name, err}
 	}
 	if !hasShape(j.Kind, j.Scenario.Shape) {
-		return fmt.Errorf("scenario %s: %w: the lock %s doesn't run on the shape %s",
-			j.Scenario.Name, ErrUnavailable, j.Kind.Name, j.Scenario.Shape)
+		return &Unavailable{j.Scenario.Name, j.Kind.Name, fmt.Errorf("the lock doesn't run on the shape %s", j.Scenario.Shape)}
 	}
 	backend := e.cfg.Backend
 	t := faults.Target{
@@ -99,10 +126,10 @@ func (e *Engine) Available(j Job) error {
 	}
 	for _, s := range j.Scenario.Steps {
 		if err := s.Do.Available(t); errors.Is(err, faults.ErrNotReal) || (outlined && err != nil) {
-			return fmt.Errorf("scenario %s: %w: %w", j.Scenario.Name, ErrUnavailable, err)
+			return &Unavailable{j.Scenario.Name, j.Kind.Name, err}
 		}
 	}
-	return nil
+	return e.known.refuse(j, e.version(j))
 }
 
 func hasShape(k locks.Kind, s cluster.Shape) bool {
@@ -121,6 +148,9 @@ func (e *Engine) Run(ctx context.Context, j Job) (result.Run, error) {
 	if err := e.Available(j); err != nil {
 		return result.Run{}, err
 	}
+	if err := e.capable(ctx, j); err != nil {
+		return result.Run{}, err
+	}
 	trials := make([]result.Run, 0, max(j.Trials, 1))
 	for i := range max(j.Trials, 1) {
 		r, err := e.trial(ctx, j, i+1)
@@ -135,9 +165,11 @@ func (e *Engine) Run(ctx context.Context, j Job) (result.Run, error) {
 // decide picks the first trial with the worst gate, and counts all of them.
 func decide(trials []result.Run) result.Run {
 	gates := make([]result.Gate, len(trials))
+	verdicts := map[result.Verdict]int{}
 	violations := 0
 	for i, t := range trials {
 		gates[i] = t.Gate
+		verdicts[t.Verdict]++
 		if t.Verdict.Violation() {
 			violations++
 		}
@@ -145,18 +177,31 @@ func decide(trials []result.Run) result.Run {
 	worst := result.WorstGate(gates...)
 	for _, t := range trials {
 		if t.Gate == worst {
-			t.Trials, t.Violations = len(trials), violations
+			t.Trials, t.Violations, t.Verdicts = len(trials), violations, verdicts
+			t.Inconclusive = verdicts[result.Inconclusive]
+			t.Rate = rate(violations, t.Trials-t.Inconclusive)
 			return t
 		}
 	}
 	panic("engine: no trial has the worst gate of all trials")
 }
 
+// rate is how often there was a violation among the trials that say something.
+func rate(violations, trials int) result.Rate {
+	r := stats.Rate{Hits: violations, Trials: trials}
+	out := result.Rate{Confidence: stats.Confidence}
+	out.Low, out.High = r.Interval()
+	if trials > 0 {
+		out.Share = float64(violations) / float64(trials)
+	}
+	return out
+}
+
 // Close removes what the engine's runs shared.
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	err := e.inventory.close(ctx)
+	err := errors.Join(e.idle.close(ctx), e.inventory.close(ctx))
 	e.inventory = nil
 	return err
 }

@@ -25,7 +25,8 @@ func Judge(h history.History, list []checks.Check) result.Run {
 	out := result.Run{
 		Scenario: p.Scenario, Hazard: result.Hazard(p.Hazard), Lock: p.Lock, Alias: p.Alias,
 		Backend: p.Backend, Server: p.Server, Simulated: p.Simulated,
-		Expected: result.Expectation(p.Expected), Seed: p.Seed, Command: p.Command, Trials: 1,
+		Expected: result.Expectation(p.Expected), Seed: p.Seed, Command: p.Command,
+		TTLMS: float64(p.TTL.Microseconds()) / 1000, Calls: checks.Calls(h), Renews: p.Renews, Fenced: p.Fenced,
 		Stock: result.Stock{Initial: p.Stock, Left: checks.Left(h)},
 		Sold:  checks.Sold(h), LostUpdates: checks.LostUpdates(h),
 		DoubleHolds: checks.DoubleHolds(h), FenceRefused: checks.FenceRefused(h),
@@ -45,9 +46,6 @@ func Judge(h history.History, list []checks.Check) result.Run {
 		out.DurationMS = max(out.DurationMS, e.At.Milliseconds())
 	}
 	out.Verdict = result.VerdictOf(out.Findings)
-	if out.Verdict.Violation() {
-		out.Violations = 1
-	}
 	out.Gate = out.Expected.Judge(out.Verdict)
-	return out
+	return decide([]result.Run{out})
 }

@@ -26,14 +26,23 @@ func (e *Engine) newPlan(j Job, trial int) history.Plan {
 	return history.Plan{
 		Schema: history.PlanSchema, Scenario: s.Name, Hazard: string(s.Hazard),
 		Lock: j.Kind.Name, Alias: j.Kind.Alias, Backend: e.cfg.Backend.Name(), Shape: string(s.Shape),
-		Redis: e.cfg.Redis, Inventory: e.cfg.driver(), Fenced: j.Kind.Fenced, Renews: j.Kind.Renews,
+		Redis: e.version(j), Inventory: e.cfg.driver(), Fenced: j.Kind.Fenced, Renews: j.Kind.Renews,
 		Stock: l.Stock, Instances: l.Instances, Buyers: l.Buyers, Requests: l.Wanted(),
 		TTL: l.TTL, Call: l.Call, RetryEvery: l.RetryEvery, StallAfter: l.StallAfter,
 		MinSold: min(minSold, l.Stock),
-		Key:     keyPrefix + lockKey(s.Name), SKU: fmt.Sprintf("%s-%s-%d-%d", s.Name, j.Kind.Name, seed, trial),
+		Key:     keyPrefix + lockKey(s.Name), SKU: sku(j, seed, trial),
 		Seed: seed, Trial: trial, Steps: planSteps(s.Steps), Started: time.Now().UTC(),
 		Expected: string(j.expected()), Command: j.Command, Version: e.cfg.Version,
 	}
+}
+
+// sku names the article of one trial: no other trial of the invocation sells it.
+func sku(j Job, seed int64, trial int) string {
+	name := fmt.Sprintf("%s-%s-%d-%d", j.Scenario.Name, j.Kind.Name, seed, trial)
+	if j.Redis != "" {
+		name += "-" + j.Redis
+	}
+	return name
 }
 
 func planSteps(steps []faults.Step) []history.Step {

@@ -19,11 +19,12 @@ type Progress struct {
 
 // The phases of a run.
 const (
-	PhaseStarting = "starting servers"
-	PhaseSelling  = "selling"
-	PhaseHealing  = "healing"
-	PhaseJudging  = "judging"
-	PhaseCleaning = "cleaning up"
+	PhaseStarting  = "starting servers"
+	PhaseSelling   = "selling"
+	PhaseLingering = "lingering"
+	PhaseHealing   = "healing"
+	PhaseJudging   = "judging"
+	PhaseCleaning  = "cleaning up"
 )
 
 // watcher keeps what the run loop and the progress line need to know of the

@@ -38,6 +38,7 @@ type run struct {
 	stage *stage
 	polls atomic.Int64 // attempts to acquire that the servers refused
 
+	judged   bool // the run came to its end
 	hosts    hosts
 	exits    sync.WaitGroup
 	stopping atomic.Bool
@@ -69,7 +70,9 @@ func (e *Engine) trial(ctx context.Context, j Job, n int) (_ result.Run, err err
 	if lost != nil {
 		return result.Run{}, fmt.Errorf("%w; the history is kept in %s", lost, r.dir)
 	}
-	return r.judge()
+	out, err := r.judge()
+	r.judged = err == nil
+	return out, err
 }
 
 // newRun opens the run's directory and its history.
@@ -186,6 +189,24 @@ func (r *run) sell(ctx context.Context) {
 	ended.Phase, ended.Text = r.await(ctx, done, began)
 	r.keyStates(ctx)
 	r.rec.Record(ended)
+	r.linger(ctx)
+}
+
+// linger looks on after the load, as long as the scenario wants: whatever still
+// keeps a key when every buyer is through shows itself then.
+func (r *run) linger(ctx context.Context) {
+	d := r.job.Scenario.Load.Linger
+	if d <= 0 {
+		return
+	}
+	r.watch.phase(PhaseLingering)
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		r.keyStates(ctx)
+	case <-ctx.Done():
+	}
 }
 
 // stallPoll is how often the run loop looks whether anybody still gets anywhere.
@@ -260,9 +281,11 @@ func (r *run) clean(ctx context.Context) error {
 	if r.wire != nil {
 		_ = r.wire.Close()
 	}
-	err := r.lock.Close(ctx)
-	if err != nil {
-		err = fmt.Errorf("remove the servers: %w", err)
+	var err error
+	if !r.handOver(ctx) {
+		if err = r.lock.Close(ctx); err != nil {
+			err = fmt.Errorf("remove the servers: %w", err)
+		}
 	}
 	flush := r.rec.Flush()
 	return errors.Join(err, flush, r.file.Close())

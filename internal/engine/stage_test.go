@@ -91,6 +91,9 @@ func TestStageTellsPointsFromTheWire(t *testing.T) {
 		{wire.OnReply, wire.Exchange{Instance: 4, Key: "lock", Role: wire.Renew, Reply: granted}},
 		{wire.OnCommand, wire.Exchange{Instance: 5, Key: "lock", Role: wire.Release}},
 		{wire.OnCommand, wire.Exchange{Instance: 6, Key: "lock", Role: wire.Acquire}},
+		{wire.OnLost, wire.Exchange{Instance: 7, Key: "lock", Role: wire.Acquire}},
+		{wire.OnLost, wire.Exchange{Instance: 8, Key: "lock", Role: wire.Renew}},
+		{wire.OnLost, wire.Exchange{Instance: 9, Key: "lock", Role: wire.Release}},
 	} {
 		require.Equal(t, wire.Pass, s.onWire(t.Context(), c.point, &c.x))
 	}

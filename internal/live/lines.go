@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,9 @@ func (d *Display) stay(b *strings.Builder) {
 func (d *Display) line(now time.Time) string {
 	s := d.status
 	parts := []string{s.Scenario, s.Lock}
+	if s.Part != "" {
+		parts = slices.Insert(parts, 0, s.Part)
+	}
 	if s.Trials > 1 {
 		parts = append(parts, fmt.Sprintf("trial %d of %d", s.Trial, s.Trials))
 	}

@@ -16,6 +16,9 @@ const (
 
 // Status is a glance at a run that is going on.
 type Status struct {
+	// Part says what the run is a part of, such as "37 of 240". The parts of a
+	// whole are shown as one run.
+	Part                string
 	Scenario, Lock      string
 	Trial, Trials       int
 	Phase               string
@@ -59,7 +62,7 @@ func New(w io.Writer, tty bool, width int) *Display {
 
 // Update tells how the run is getting on. It never blocks; what isn't drawn
 // before the next Update isn't drawn. A status with another scenario or lock
-// than the one before begins a new run.
+// than the one before begins a new run, unless both are parts of a whole.
 func (d *Display) Update(s Status) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,15 +70,16 @@ func (d *Display) Update(s Status) {
 		return
 	}
 	now := time.Now()
-	if !d.showing || s.Scenario != d.status.Scenario || s.Lock != d.status.Lock {
+	another := s.Scenario != d.status.Scenario || s.Lock != d.status.Lock
+	if !d.showing || another && (s.Part == "" || d.status.Part == "") {
 		d.due = now.Add(beat)
 		d.nudge()
 	}
 	d.status, d.at, d.showing = s, now, true
 }
 
-// Done ends the run that was shown and prints a line that stays. It doesn't
-// wait for the writer. After Close it has no effect.
+// Done ends the run that was shown, unless it is part of a whole, and prints a
+// line that stays. It doesn't wait for the writer. After Close it has no effect.
 func (d *Display) Done(line string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,7 +87,7 @@ func (d *Display) Done(line string) {
 		return
 	}
 	d.lines = append(d.lines, line)
-	d.showing = false
+	d.showing = d.showing && d.status.Part != ""
 	d.nudge()
 }
 

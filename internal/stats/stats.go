@@ -2,7 +2,10 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -33,6 +36,19 @@ func (r Rate) Interval() (low, high float64) {
 
 func quantile(p, a, b float64) float64 {
 	return distuv.Beta{Alpha: a, Beta: b}.Quantile(p)
+}
+
+// Percentile returns the p-th percentile of values by nearest rank: the
+// smallest value that at least p percent of them don't exceed. It is 0 without
+// values. It doesn't change their order.
+func Percentile[T cmp.Ordered](values []T, p float64) T {
+	var none T
+	if len(values) == 0 {
+		return none
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
 // String never says "never": "0 of 300: at most 1.2 % at 95 %", or "3 of 10:

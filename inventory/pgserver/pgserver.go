@@ -105,14 +105,7 @@ func settle(ctx context.Context, server *inventory.Place, run string) (*inventor
 	for {
 		home, err := pgstore.Make(ctx, server.DSN, pgstore.SchemaOf(run))
 		if err == nil {
-			return &inventory.Place{
-				Driver: inventory.Postgres, Server: home.Server(), DSN: server.DSN, Schema: pgstore.SchemaOf(run),
-				Lost: server.Lost, Why: server.Why,
-				OnClose: func(ctx context.Context) error {
-					home.Leave() // the schema goes with the server
-					return server.Close(ctx)
-				},
-			}, nil
+			return together(home, server, run), nil
 		}
 		select {
 		case <-server.Lost:
@@ -122,4 +115,20 @@ func settle(ctx context.Context, server *inventory.Place, run string) (*inventor
 		case <-time.After(askEvery):
 		}
 	}
+}
+
+// together is a server with the invocation's schema in it.
+func together(home *pgstore.Home, server *inventory.Place, run string) *inventory.Place {
+	p := &inventory.Place{
+		Driver: inventory.Postgres, Server: home.Server(), DSN: server.DSN, Schema: pgstore.SchemaOf(run),
+		Lost: server.Lost, Why: server.Why,
+		OnClose: func(ctx context.Context) error {
+			home.Leave() // the schema goes with the server
+			return server.Close(ctx)
+		},
+	}
+	if p.Lost == nil { // the server can't tell, and the connection can
+		p.Lost, p.Why = home.Lost(), home.Why
+	}
+	return p
 }

@@ -31,7 +31,7 @@ func (e *Existing) Probe(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	return fmt.Sprintf("PostgreSQL %s at %s", conn.PgConn().ParameterStatus("server_version"), where(conn.Config())), nil
+	return fmt.Sprintf("%s at %s", serverOf(conn), where(conn.Config())), nil
 }
 
 // where is the server and the database, without whoever uses it.

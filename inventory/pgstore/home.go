@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,7 +64,7 @@ func single(ctx context.Context, dsn string) (*pgx.Conn, error) {
 // build claims the schema's name before it makes the schema: one that nobody
 // claims is a dead owner's.
 func (h *Home) build(ctx context.Context, conn *pgx.Conn) error {
-	h.server = "PostgreSQL " + conn.PgConn().ParameterStatus("server_version")
+	h.server = serverOf(conn)
 	if err := sweep(ctx, conn); err != nil {
 		return fmt.Errorf("remove what dead runs left: %w", err)
 	}
@@ -71,6 +72,12 @@ func (h *Home) build(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	return create(ctx, conn, h.schema, "made "+time.Now().UTC().Format(time.RFC3339))
+}
+
+// serverOf is what the server says of itself, without who packaged it.
+func serverOf(conn *pgx.Conn) string {
+	version, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), " ")
+	return "PostgreSQL " + version
 }
 
 // claim fails at once when somebody else has the claim.
@@ -111,7 +118,8 @@ func (h *Home) watch(ctx context.Context, conn *pgx.Conn) {
 			return
 		}
 		if again != nil {
-			h.why = explain(fmt.Errorf("the inventory's database has gone: %w", errors.Join(again, err)))
+			h.why = explain(fmt.Errorf("the database has gone, and the next run that uses it removes the schema %q if that is still there: %w; %w",
+				h.schema, err, again))
 			close(h.lost)
 			return
 		}
@@ -121,7 +129,7 @@ func (h *Home) watch(ctx context.Context, conn *pgx.Conn) {
 
 // patience is how long a database may be away: its restart, not a blink, is
 // what a run must not outlive.
-const patience = 5 * time.Second
+const patience = 2 * time.Second
 
 // errGone is of a schema that won't come back.
 var errGone = errors.New("is no longer there")
@@ -171,20 +179,34 @@ func (h *Home) reclaim(ctx context.Context) (*pgx.Conn, error) {
 }
 
 // Remove removes the schema that Make made, and nothing else. Removing it
-// again returns the same.
+// again returns the same. The schema of a database that was lost stays for the
+// next Make to remove; that, too, is no error: Why tells.
 func (h *Home) Remove(ctx context.Context) error {
 	h.once.Do(func() {
 		h.Leave()
 		conn, err := single(ctx, h.dsn)
-		if err == nil {
-			err = drop(ctx, conn, h.schema)
-			err = errors.Join(err, conn.Close(ctx))
+		if err != nil && h.isLost() {
+			return
+		}
+		if err != nil {
+			err = fmt.Errorf("%w (the next run that uses the database removes it)", err)
+		} else {
+			err = errors.Join(drop(ctx, conn, h.schema), conn.Close(ctx))
 		}
 		if err != nil {
 			h.removed = explain(fmt.Errorf("remove the schema %q: %w", h.schema, err))
 		}
 	})
 	return h.removed
+}
+
+func (h *Home) isLost() bool {
+	select {
+	case <-h.lost:
+		return true
+	default:
+		return false
+	}
 }
 
 // Leave ends the watch and removes nothing: the database itself goes.

@@ -67,14 +67,15 @@ func (b *bench) lockerWith(t *testing.T, opts locks.Options, hooks ...redis.Hook
 
 func (b *bench) lockerOn(t *testing.T, clients []*redis.Client, opts locks.Options, hooks ...redis.Hook) locks.Locker {
 	t.Helper()
+	l, err := b.kind.New(t.Context(), clientsOf(b.Servers, clients), opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, l.Close()) })
+	// Only now: what a kind asks its servers to begin with is no part of a test.
 	for _, c := range clients {
 		for _, h := range hooks {
 			c.AddHook(h)
 		}
 	}
-	l, err := b.kind.New(t.Context(), clientsOf(b.Servers, clients), opts)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, l.Close()) })
 	return l
 }
 

@@ -19,6 +19,7 @@ func testExclusion(t *testing.T, b *bench) {
 	var inside, held atomic.Int32
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
+	g, ctx := errgroup.WithContext(ctx) // the first error ends the waiting of all
 	purchase := func(l locks.Locker) error {
 		lease, err := l.Acquire(ctx, b.key, long)
 		if err != nil {
@@ -32,7 +33,6 @@ func testExclusion(t *testing.T, b *bench) {
 		inside.Add(-1)
 		return lease.Release(ctx)
 	}
-	var g errgroup.Group
 	for range instances {
 		l := b.locker(t)
 		for range buyers {

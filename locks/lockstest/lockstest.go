@@ -43,6 +43,19 @@ func Run(t *testing.T, k locks.Kind, with World) {
 	}
 }
 
+// Basics is the part of Run that doesn't depend on how a kind waits, nor on what
+// it says about a release: for libraries that tell neither.
+func Basics(t *testing.T, k locks.Kind, with World) {
+	run(t, k, with, []test{
+		{"one holder at a time", testExclusion},
+		{"the context has ended before", testEndedBefore},
+		{"a TTL that Redis can't keep", testShortTTL},
+	})
+	if k.Renews {
+		run(t, k, with, []test{{"renewals keep the key until release", testRenewals}})
+	}
+}
+
 // Errors tests that a kind tells a refusal, which is definite, from an answer
 // that never came, which isn't.
 func Errors(t *testing.T, k locks.Kind, with World) {
@@ -85,6 +98,47 @@ func NoticesLoss(t *testing.T, k locks.Kind, with World) {
 	})
 }
 
+// Safe tests everything that a kind of package safe claims.
+func Safe(t *testing.T, k locks.Kind, with World) {
+	Run(t, k, with)
+	Errors(t, k, with)
+	OneStep(t, k, with)
+	OwnerChecked(t, k, with)
+	TakesBack(t, k, with)
+	if k.Renews {
+		NoticesLoss(t, k, with)
+	}
+	if slices.Contains(k.Topologies, cluster.Quorum) {
+		Majority(t, k, with)
+		Decisive(t, k, with)
+	}
+}
+
+// Majority tests what a kind makes of independent masters.
+func Majority(t *testing.T, k locks.Kind, with World) {
+	runOn(t, k, with, 5, []test{
+		{"a minority is not enough", testMinorityTaken},
+		{"a majority is enough", testMajorityFree},
+		{"masters that don't answer", testMastersOutOfReach},
+		{"release reaches masters that never answered", testReleaseReachesAll},
+	})
+	if k.Renews {
+		runOn(t, k, with, 5, []test{
+			{"a minority forgets the key", testMinorityForgets},
+			{"a majority forgets the key", testMajorityForgets},
+		})
+	}
+}
+
+// Decisive tests that a kind on independent masters goes by the majority
+// alone, and tidies up behind a caller who has gone.
+func Decisive(t *testing.T, k locks.Kind, with World) {
+	runOn(t, k, with, 5, []test{
+		{"a slow master holds nobody up", testSlowMaster},
+		{"a minority is given back when the context ends", testMinorityGivenBack},
+	})
+}
+
 // sizes are the numbers of servers on which k is tested.
 func sizes(k locks.Kind) []int {
 	var n []int
@@ -99,17 +153,21 @@ func sizes(k locks.Kind) []int {
 
 func run(t *testing.T, k locks.Kind, with World, tests []test) {
 	for _, n := range sizes(k) {
-		for _, c := range tests {
-			name := c.name
-			if n > 1 {
-				name = fmt.Sprintf("on %d: %s", n, c.name)
-			}
-			t.Run(name, func(t *testing.T) {
-				with(t, n, func(t *testing.T, e Env) {
-					skipUnlessAble(t, k, e)
-					c.run(t, newBench(t, k, e))
-				})
-			})
+		runOn(t, k, with, n, tests)
+	}
+}
+
+func runOn(t *testing.T, k locks.Kind, with World, servers int, tests []test) {
+	for _, c := range tests {
+		name := c.name
+		if servers > 1 {
+			name = fmt.Sprintf("on %d: %s", servers, c.name)
 		}
+		t.Run(name, func(t *testing.T) {
+			with(t, servers, func(t *testing.T, e Env) {
+				skipUnlessAble(t, k, e)
+				c.run(t, newBench(t, k, e))
+			})
+		})
 	}
 }

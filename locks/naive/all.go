@@ -1,5 +1,5 @@
-// Package naive holds the locks of the incidents. Each is broken in its own
-// way, and stays so: they are what the harness has to catch.
+// Package naive holds the locks of the incidents, and of public reports. Each
+// is broken in its own way, and stays so: they are what the harness has to catch.
 package naive
 
 import "github.com/oversell/oversell/locks"
@@ -8,5 +8,13 @@ import "github.com/oversell/oversell/locks"
 func All() []locks.Kind {
 	return []locks.Kind{
 		setnxExpireDel(),
+		constantValue(),
+		getThenDel(),
+		setNXEX(),
+		exsetEXCAD(),
+		renewUnowned(),
+		watchdogNoRetry(),
+		leakyWatchdog(),
+		failOpen(),
 	}
 }

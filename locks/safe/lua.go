@@ -2,23 +2,18 @@ package safe
 
 import (
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/oversell/oversell/locks"
 )
-
-//go:embed release.lua
-var releaseText string
-
-//go:embed renew.lua
-var renewText string
 
 // lua compares in scripts, which every server runs.
 type lua struct{ prolongs, removes *redis.Script }
 
 func newLua() lua {
-	return lua{prolongs: redis.NewScript(renewText), removes: redis.NewScript(releaseText)}
+	return lua{prolongs: locks.RenewScript(), removes: locks.ReleaseScript()}
 }
 
 func (l lua) prolong(ctx context.Context, c redis.UniversalClient, key, token string, ttl time.Duration) (bool, error) {

@@ -9,34 +9,35 @@ import (
 	"github.com/oversell/oversell/locks"
 )
 
-// master is a hold on one of a quorum's masters. Its mutex keeps what takes the
-// key from arriving, on another connection, behind what removes it.
+// master is a hold on one of a quorum's masters. Only one at a time takes or
+// removes the key, so that what takes it can't arrive, on another connection,
+// behind what removes it.
 type master struct {
 	hold
-	mu    sync.Mutex
-	ended bool // it was released: nothing may take the key any more
-	calm  chan struct{}
+	turn  chan struct{} // full while it is somebody's turn
+	ended bool          // it was released: nothing may take the key any more
+	calm  chan struct{} // closed when it is to be released
 	once  sync.Once
 }
 
-// newMaster returns one that is locked until take has run.
+// newMaster returns one whose first turn is take's.
 func newMaster(h hold) *master {
-	m := &master{hold: h, calm: make(chan struct{})}
-	m.mu.Lock()
+	m := &master{hold: h, turn: make(chan struct{}, 1), calm: make(chan struct{})}
+	m.turn <- struct{}{}
 	return m
 }
 
-// take tries to get the key, says what came of it, and goes on trying for as
-// long as insist allows where somebody else has it: competitors who get no
-// majority give back at once what they have, and the more masters hold a key,
+// take tries to get the key, and says what came of it. Where somebody else has
+// it, it tries again within patience, once the majority is won: competitors who
+// get none give back at once what they have, and the more masters hold a key,
 // the more of them can forget it.
-func (m *master) take(ctx context.Context, patience time.Duration, answer func(bool, error), insist <-chan bool) {
-	defer m.mu.Unlock()
+func (m *master) take(ctx context.Context, patience time.Duration, answer func(bool, error), won <-chan bool) {
+	defer func() { <-m.turn }()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	yes, err := m.set(ctx)
 	answer(yes, err)
-	if yes || err != nil || !<-insist {
+	if yes || err != nil || !<-won {
 		return
 	}
 	for m.wait(ctx, patience/25) {
@@ -61,8 +62,8 @@ func (m *master) wait(ctx context.Context, d time.Duration) bool {
 
 // regain takes a key that the master has lost and nobody else has got.
 func (m *master) regain(ctx context.Context, patience time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.turn <- struct{}{}
+	defer func() { <-m.turn }()
 	if m.ended {
 		return
 	}
@@ -74,8 +75,8 @@ func (m *master) regain(ctx context.Context, patience time.Duration) {
 // free removes the key. False means that it isn't ours.
 func (m *master) free(ctx context.Context) (bool, error) {
 	m.once.Do(func() { close(m.calm) })
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.turn <- struct{}{}
+	defer func() { <-m.turn }()
 	m.ended = true
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()

@@ -38,7 +38,7 @@ func ask(l *locks.Life, masters []*master, f func(m *master, answer func(bool, e
 	votes := make(chan vote, len(masters)) // nobody may be there any more to hear the last
 	for i, m := range masters {
 		l.Go(func() {
-			f(m, func(yes bool, err error) { votes <- vote{i, yes, err} })
+			f(m, func(yes bool, err error) { votes <- vote{i, yes && err == nil, err} })
 		})
 	}
 	return votes
@@ -60,6 +60,16 @@ func (q *quorum) count(ctx context.Context, votes <-chan vote) (t tally, heard [
 	return t, heard
 }
 
+// verdict tells every master's goroutine whether the majority was won.
+func (q *quorum) verdict() (won <-chan bool, decide func(bool)) {
+	c := make(chan bool, len(q.holds))
+	return c, func(won bool) {
+		for range q.holds {
+			c <- won
+		}
+	}
+}
+
 // set takes the key on a majority.
 func (q *quorum) set(ctx context.Context) (bool, error) {
 	token := q.token()
@@ -68,16 +78,11 @@ func (q *quorum) set(ctx context.Context) (bool, error) {
 		h.token = token
 		q.masters[i] = newMaster(h)
 	}
-	insist := make(chan bool, len(q.masters))
-	decide := func(won bool) {
-		for range q.masters {
-			insist <- won
-		}
-	}
+	won, decide := q.verdict()
 	// Not cut short by ctx: a majority that is just enough isn't what we want.
 	own := context.WithoutCancel(ctx)
 	votes := ask(q.background, q.masters, func(m *master, answer func(bool, error)) {
-		m.take(own, q.patience(), answer, insist)
+		m.take(own, q.patience(), answer, won)
 	})
 	t, heard := q.count(own, votes)
 	decide(t.won())
@@ -134,18 +139,20 @@ func (q *quorum) takeBack(heard []vote, votes <-chan vote) <-chan int {
 }
 
 // renew prolongs the key on a majority. It is lost when so many answer that it
-// isn't ours that the rest are no majority. Masters that have forgotten it are
+// isn't ours that the rest are no majority. A minority that has forgotten it is
 // asked to take it again, which doesn't count: somebody may have had it there
 // in the meantime.
 func (q *quorum) renew(ctx context.Context) (bool, error) {
+	won, decide := q.verdict()
 	votes := ask(q.background, q.masters, func(m *master, answer func(bool, error)) {
 		held, err := unrefused(m.renew(ctx))
 		answer(held, err)
-		if !held && err == nil {
+		if !held && err == nil && <-won {
 			m.regain(context.WithoutCancel(ctx), q.patience())
 		}
 	})
 	t, _ := q.count(ctx, votes)
+	decide(t.won())
 	if t.won() || t.beaten() {
 		return t.won(), nil
 	}

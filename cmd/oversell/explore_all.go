@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/oversell/oversell/internal/explore"
+)
+
+// exploreAll is the table of every lock kind under every hazard by itself, and
+// without any.
+func (a *app) exploreAll(ctx context.Context, o *exploreOptions, cases []explore.Case) error {
+	t := table{header: []string{"lock", "none"}}
+	columns := []string{"none"}
+	for _, h := range explore.Hazards() {
+		t.header = append(t.header, string(h.Hazard))
+		columns = append(columns, string(h.Hazard))
+	}
+	var not []string
+	var all []exploration
+	for _, c := range cases {
+		if no := explore.Unexplorable(c.Kind); no != nil {
+			not = append(not, no.Error())
+			all = append(all, exploration{c: c, not: no})
+			continue
+		}
+		row := []string{c.Kind.Name}
+		for _, column := range columns {
+			c.Hazards, _ = explore.ParseHazards([]string{column}) // words of the list
+			c.Faults = 0
+			cell, x := a.exploreCell(ctx, o, c)
+			row, all = append(row, cell), append(all, x)
+			if interrupted(ctx) {
+				return &codeError{exitInterrupted, errInterrupted}
+			}
+		}
+		t.rows = append(t.rows, row)
+		a.notes.say("%s", strings.Join(row, " | "))
+	}
+	return a.writeTable(o.Output, t, not, all)
+}
+
+// exploreCell is one lock under one hazard, in a few words.
+func (a *app) exploreCell(ctx context.Context, o *exploreOptions, c explore.Case) (string, exploration) {
+	x, err := a.exploreCase(ctx, o, c)
+	if err != nil {
+		a.notes.say("%s under %s: %v", c.Kind.Name, hazardSlug(c), err)
+		return "can't be explored", exploration{c: c, not: err}
+	}
+	r := x.report
+	all := many(r.Counts.All)
+	switch {
+	case !r.Complete && r.Broke(explore.Oversold) != nil:
+		return "**oversold**", x
+	case !r.Complete:
+		return fmt.Sprintf("unknown after %d", r.Runs), x
+	case r.Counts.Oversold > 0:
+		return fmt.Sprintf("**oversold** %s of %s", many(r.Counts.Oversold), all), x
+	case r.Counts.Mismatch > 0:
+		return fmt.Sprintf("**mismatch** %s of %s", many(r.Counts.Mismatch), all), x
+	case r.Counts.Stalled > 0:
+		return fmt.Sprintf("**stalled** %s of %s", many(r.Counts.Stalled), all), x
+	case r.Counts.Foreign > 0:
+		return fmt.Sprintf("foreign release %s of %s", many(r.Counts.Foreign), all), x
+	}
+	return "ok, all " + all, x
+}
+
+func (a *app) writeTable(format string, t table, not []string, all []exploration) error {
+	if format == "json" {
+		return writeJSON(a.out, explorationDocument(all))
+	}
+	var b strings.Builder
+	if format == "markdown" {
+		t.markdown(&b)
+	} else {
+		for _, row := range t.rows {
+			for i := range row {
+				row[i] = strings.ReplaceAll(row[i], "**", "")
+			}
+		}
+		t.text(&b)
+	}
+	if len(not) > 0 {
+		b.WriteString("\nNot explored:\n\n")
+		for _, n := range not {
+			b.WriteString("- " + n + "\n")
+		}
+	}
+	_, err := io.WriteString(a.out, b.String())
+	return err
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/oversell/oversell/internal/explore"
+	"github.com/oversell/oversell/internal/hint"
+)
+
+// memoryLimit keeps the garbage of exploring from growing with its speed.
+const memoryLimit = 448 << 20
+
+// exploration is one case and what it has come to.
+type exploration struct {
+	c      explore.Case
+	report *explore.Report
+	not    error             // why it wasn't explored
+	files  map[string]string // the schedule file of each property
+	resume string            // the file to go on with
+}
+
+// explore is `oversell explore`.
+func (a *app) explore(ctx context.Context, o *exploreOptions) error {
+	cases, err := a.cases(o)
+	if err != nil {
+		return err
+	}
+	if err := checkPlaces(o.Dir, nil); err != nil {
+		return err
+	}
+	if a.guarded == nil {
+		return a.exploreHere(ctx, o, cases)
+	}
+	return a.guarded(ctx)
+}
+
+// exploreHere explores in this process, which a lock that panics would end.
+func (a *app) exploreHere(ctx context.Context, o *exploreOptions, cases []explore.Case) error {
+	debug.SetMemoryLimit(memoryLimit)
+	if o.All {
+		return a.exploreAll(ctx, o, cases)
+	}
+	var done []exploration
+	for _, c := range cases {
+		x, err := a.exploreCase(ctx, o, c)
+		if err != nil {
+			return err
+		}
+		done = append(done, x)
+		if o.Output == "text" {
+			if _, err := io.WriteString(a.out, a.explorationText(x)+"\n"); err != nil {
+				return err
+			}
+		}
+		if interrupted(ctx) {
+			break
+		}
+	}
+	if err := a.writeExplorations(o.Output, done); err != nil {
+		return err
+	}
+	if interrupted(ctx) {
+		return &codeError{exitInterrupted, hint.Wrap(errInterrupted, "%s", resumeHint(done))}
+	}
+	return exitWith(explorationCode(done))
+}
+
+func resumeHint(done []exploration) string {
+	for _, x := range done {
+		if x.resume != "" {
+			return "go on with the same flags and --resume " + shellQuote(x.resume)
+		}
+	}
+	return "run it again to start anew"
+}
+
+// explorationCode is the exit code: something broke, or not all is known.
+func explorationCode(done []exploration) int {
+	code := exitMet
+	for _, x := range done {
+		switch {
+		case x.report != nil && len(x.report.Found) > 0:
+			return exitViolation
+		case x.report == nil || !x.report.Complete:
+			code = exitInconclusive
+		}
+	}
+	return code
+}
+
+// exploreCase explores one case and saves what it finds.
+func (a *app) exploreCase(ctx context.Context, o *exploreOptions, c explore.Case) (exploration, error) {
+	x := exploration{c: c, files: map[string]string{}}
+	if x.not = explore.Unexplorable(c.Kind); x.not != nil {
+		return x, nil
+	}
+	cfg := explore.Config{
+		T: explore.Ordinary(), Workers: o.workers(), Strategy: explore.Strategy(o.Strategy),
+		Budget: o.Budget, Progress: a.exploreProgress(c),
+	}
+	if o.Resume != "" {
+		data, err := os.ReadFile(o.Resume)
+		if err != nil {
+			return x, environment(fmt.Errorf("--resume: %w", err))
+		}
+		cfg.Resume = data
+	}
+	r, err := explore.Explore(ctx, c, cfg)
+	if err != nil {
+		return x, explainExplore(c, err)
+	}
+	x.report = r
+	return x, x.save(o.Dir)
+}
+
+// explainExplore says what a lock did that can't be explored.
+func explainExplore(c explore.Case, err error) error {
+	var nd *explore.NondeterminismError
+	var stuck *explore.StuckError
+	switch {
+	case errors.As(err, &nd):
+		return &codeError{exitInconclusive, hint.Wrap(err,
+			"it depends on something besides its clients, time, and the Rand of its options, such as a global random source or the wall clock")}
+	case errors.As(err, &stuck):
+		return &codeError{exitInconclusive, err}
+	case hint.Of(err) != "":
+		return &codeError{exitUsage, err}
+	}
+	return &codeError{exitInconclusive, err}
+}
+
+// save leaves schedule files, and a file to go on with.
+func (x *exploration) save(dir string) error {
+	base := filepath.Join(dir, x.c.Kind.Name+"-"+hazardSlug(x.c))
+	for _, found := range x.report.Found {
+		path := base + "-" + strings.ReplaceAll(string(found.Property), " ", "-") + ".json"
+		data, err := json.MarshalIndent(found.Schedule(), "", "  ")
+		if err != nil {
+			return err
+		}
+		err = writeFile(path, func(w io.Writer) error { _, err := w.Write(append(data, '\n')); return err })
+		if err != nil {
+			return environment(fmt.Errorf("save the schedule: %w", err))
+		}
+		x.files[string(found.Property)] = path
+	}
+	if x.report.Checkpoint == nil {
+		return nil
+	}
+	x.resume = base + ".resume"
+	err := writeFile(x.resume, func(w io.Writer) error { _, err := w.Write(x.report.Checkpoint); return err })
+	return environment(err)
+}
+
+// hazardSlug names a case's hazards in a file's name.
+func hazardSlug(c explore.Case) string {
+	var words []string
+	for _, b := range c.Hazards {
+		words = append(words, string(b.Hazard))
+	}
+	switch {
+	case len(words) == 0:
+		return "none"
+	case len(words) == len(explore.Hazards()):
+		return "all"
+	}
+	return strings.Join(words, "+")
+}
+
+// exploreProgress shows how far an exploration is, where somebody watches.
+func (a *app) exploreProgress(c explore.Case) func(explore.Progress) {
+	if !a.errTTY || a.env("TERM") == "dumb" {
+		return nil
+	}
+	return func(p explore.Progress) {
+		what := fmt.Sprintf("%d states, %d open", p.States, p.Open)
+		if p.Sampling {
+			what = fmt.Sprintf("drawn at random, %d final states", p.States)
+		}
+		fmt.Fprintf(a.err, "\r\x1b[K%s: %d schedules, %s", c.Kind.Name, p.Runs, what)
+		if p.Found {
+			fmt.Fprint(a.err, ", oversold")
+		}
+		fmt.Fprint(a.err, "\r")
+	}
+}

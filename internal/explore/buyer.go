@@ -1,0 +1,177 @@
+package explore
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"net"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/locks"
+)
+
+// what a pending message is.
+type what uint8
+
+const (
+	ofCommand what = iota // a command on a connection
+	ofReply               // kept for the order of kinds: replies are part of their delivery
+	ofBegin               // the purchase reads the stock
+	ofCommit              // the purchase writes stock and order
+	ofCall                // the business call has begun and may return
+)
+
+// pending is something of a buyer's that waits for the scheduler.
+type pending struct {
+	kind   what
+	conn   *conn
+	server int
+	batch  [][]string // commands that are delivered together; mostly one
+
+	step func() error // of ofBegin and ofCommit: does it
+	done chan error   // tells the buyer that it happened
+
+	seq    int
+	sent   uint64 // when, in grains of time
+	shape  string // in words that don't depend on random values
+	folded bool   // the buyer goes round in a circle, and asks once more ...
+	seen   uint64 // ... what it was refused when the server held this
+}
+
+// buyer is one customer in an instance of its own.
+type buyer struct {
+	w       *world
+	n       int // 1, 2, ...
+	clients locks.Clients
+	conns   map[*conn]struct{}
+
+	// Of the current schedule, guarded by w.mu.
+	pend     []*pending
+	arrivals int
+	locker   locks.Locker
+	cancel   context.CancelFunc
+	starting bool // its locker is being made: what that sends has no order with anything
+	done     bool
+	crashed  bool
+	held     bool // its messages are held up
+	view     view // what it has seen so far
+	trail    []fold
+	tokens   int // random values of its that took effect
+	lastErr  string
+	events   []history.Event // of its purchase, when wanted
+}
+
+// fold is a point to which a buyer comes back who goes round in a circle.
+type fold struct {
+	shape string
+	view  view
+	seen  uint64
+}
+
+// alive reports whether the buyer can still do something.
+func (b *buyer) alive() bool { return !b.done && !b.crashed }
+
+// arrive puts p before the scheduler. Called with w.mu held.
+func (b *buyer) arrive(p *pending) {
+	if b.crashed {
+		return
+	}
+	b.arrivals++
+	b.w.seq++
+	p.seq, p.sent = b.w.seq, b.w.now()
+	p.shape = b.w.shapeOf(b, p)
+	if p.kind == ofCommand {
+		for i := len(b.trail) - 1; i >= 0; i-- {
+			if f := b.trail[i]; f.shape == p.shape {
+				p.folded, p.seen = true, f.seen
+				b.view = f.view
+				b.trail = b.trail[:i]
+				break
+			}
+		}
+	}
+	b.pend = append(b.pend, p)
+	slices.SortStableFunc(b.pend, func(x, y *pending) int {
+		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.server, y.server),
+			cmp.Compare(x.shape, y.shape), cmp.Compare(x.seq, y.seq))
+	})
+	b.w.signal()
+}
+
+// remove takes p away.
+func (b *buyer) remove(p *pending) {
+	if i := slices.Index(b.pend, p); i >= 0 {
+		b.pend = slices.Delete(b.pend, i, i+1)
+	}
+}
+
+// inCall returns the buyer's business call, if it is in one.
+func (b *buyer) inCall() bool {
+	return slices.ContainsFunc(b.pend, func(p *pending) bool { return p.kind == ofCall })
+}
+
+// newBuyer makes a buyer with clients that last for many schedules.
+func (w *world) newBuyer(n int) *buyer {
+	b := &buyer{w: w, n: n, conns: map[*conn]struct{}{}}
+	b.connect()
+	return b
+}
+
+// connect makes new clients.
+func (b *buyer) connect() {
+	dial := func(_ context.Context, _, _ string) (net.Conn, error) {
+		b.w.mu.Lock()
+		defer b.w.mu.Unlock()
+		c := b.w.dial(b, 0)
+		if b.w.over { // an error here would be logged
+			c.broken = errOver
+		}
+		b.conns[c] = struct{}{}
+		return c, nil
+	}
+	b.clients = locks.Clients{
+		Shape: cluster.Single,
+		Redis: redis.NewClient(&redis.Options{
+			Addr: nowhereAddr, Dialer: dial, Protocol: 3, DisableIdentity: true,
+			MaxRetries: -1, DialerRetries: 1, PoolSize: 64, ReadTimeout: -1, WriteTimeout: -1,
+			ContextTimeoutEnabled:    true,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		}),
+		Dial:  dial,
+		Addrs: []string{nowhereAddr},
+	}
+}
+
+// nowhereAddr is announced as the server's address. It is numeric, so that a
+// lock that dials it by itself finds nobody at once, without asking for a name.
+const nowhereAddr = "127.0.0.1:1"
+
+// source draws what depends on nothing but what its buyer has seen. A generator
+// of the usual kind would remember how often it was asked, so that two states
+// which are the same but for that would go on differently.
+type source struct {
+	b     *buyer
+	salt  uint64
+	seen  view
+	drawn uint64
+}
+
+// Uint64 implements rand.Source.
+func (s *source) Uint64() uint64 {
+	s.b.w.mu.Lock()
+	defer s.b.w.mu.Unlock()
+	if s.seen != s.b.view {
+		s.seen, s.drawn = s.b.view, 0
+	}
+	s.drawn++
+	return s.seen.number(s.salt).number(s.drawn).A
+}
+
+func (b *buyer) rand(salt uint64) *rand.Rand {
+	return rand.New(&source{b: b, salt: b.w.c.Seed<<8 | uint64(b.n)<<4 | salt})
+}

@@ -1,0 +1,109 @@
+// Package explore runs the real code of a lock and the real purchase in every
+// order in which their commands can reach the servers, under chosen hazards, and
+// finds the shortest order that sells more than there is.
+//
+// Buyers are goroutines in a synctest bubble, so that time is fake, and talk to
+// a simulated server over connections on which every command waits for the
+// scheduler. A schedule is the list of the scheduler's choices. Nothing of the
+// lock is modelled: its code runs from the beginning for each schedule.
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/internal/hint"
+	"github.com/oversell/oversell/locks"
+)
+
+// Case is what is explored.
+type Case struct {
+	Kind    locks.Kind
+	Buyers  int // each in an instance of its own, each wanting one unit
+	Stock   int
+	TTL     time.Duration // 0 means DefaultTTL; the clock is fake, so it costs nothing
+	Hazards []Budget
+	// Faults bounds how often hazards may strike in one schedule, all together; 0
+	// is no bound but theirs.
+	Faults int
+	// Preemptions bounds how often a buyer that could go on is made to wait for
+	// another; less than 0 is no bound.
+	Preemptions int
+	Seed        uint64 // of pauses, and of the strategies that draw
+}
+
+// DefaultTTL is the second incident's.
+const DefaultTTL = 2 * time.Second
+
+// MaxBuyers bounds the buyers of a case.
+const MaxBuyers = 8
+
+// The case's names for the lock's key and the article.
+const (
+	lockKey = "lock"
+	sku     = "article"
+)
+
+// retryEvery is the mean pause of whoever waits. It is next to nothing compared
+// with the TTL: when a waiter comes back is decided by the scheduler, not by it.
+const retryEvery = 5 * time.Microsecond
+
+func (c Case) withDefaults() Case {
+	if c.TTL == 0 {
+		c.TTL = DefaultTTL
+	}
+	return c
+}
+
+// Check returns why the case can't be explored.
+func (c Case) Check() error {
+	switch {
+	case c.Buyers < 1 || c.Buyers > MaxBuyers:
+		return hint.Wrap(fmt.Errorf("explore: %d buyers", c.Buyers), "from 1 to %d buyers can be explored", MaxBuyers)
+	case c.Stock < 1:
+		return hint.Wrap(fmt.Errorf("explore: a stock of %d", c.Stock), "give at least one unit of stock")
+	case c.TTL != 0 && c.TTL < time.Second:
+		return hint.Wrap(fmt.Errorf("explore: a TTL of %s", c.TTL), "give a TTL of at least 1s: the clock is fake, and a long one costs no time")
+	}
+	return Unexplorable(c.Kind)
+}
+
+// Unexplorable returns why a lock kind can't be explored, nil when it can.
+func Unexplorable(k locks.Kind) error {
+	if !slices.Contains(k.Topologies, cluster.Single) {
+		return fmt.Errorf("%s isn't explored: it needs %v servers, and one is simulated", k.Name, k.Topologies)
+	}
+	return nil
+}
+
+// Property is what a schedule can break.
+type Property string
+
+// The properties, worst first.
+const (
+	Oversold       Property = "oversold"        // more orders than stock
+	Mismatch       Property = "mismatch"        // orders and stock left don't add up to the stock there was
+	Stalled        Property = "stalled"         // stock is left, and somebody waits for ever
+	ForeignRelease Property = "foreign release" // a buyer removed a key that was another's
+)
+
+// Properties lists them, worst first.
+func Properties() []Property { return []Property{Oversold, Mismatch, Stalled, ForeignRelease} }
+
+// outcome is the set of properties that a schedule broke.
+type outcome uint8
+
+const (
+	oversold outcome = 1 << iota
+	mismatch
+	stalled
+	foreign
+	cut // not ended: it has more events than are followed
+)
+
+func (o outcome) broke(p Property) bool {
+	i := slices.Index(Properties(), p)
+	return o&(1<<i) != 0
+}

@@ -1,0 +1,112 @@
+package explore
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/gob"
+	"errors"
+	"fmt"
+
+	"github.com/oversell/oversell/internal/hint"
+)
+
+const checkpointVersion = 1
+
+type saved struct {
+	Version int
+	Case    string
+	Nodes   []savedNode
+	Runs, Events, Inferred,
+	FirstBad int64
+}
+
+type savedNode struct {
+	A, B   uint64
+	Parent int32
+	Via    uint32
+	Ended  bool
+	Bad    uint8
+	Edges  []savedEdge
+}
+
+type savedEdge struct {
+	Ev     uint32
+	To     int32
+	Keys   uint64
+	Wrote  bool
+	Global bool
+	Hazard int8
+}
+
+// fingerprint is what two explorations must have in common to be one.
+func (c Case) fingerprint() string {
+	return fmt.Sprintf("%s buyers=%d stock=%d ttl=%s hazards=%v faults=%d preemptions=%d seed=%d",
+		c.Kind.Name, c.Buyers, c.Stock, c.TTL, c.Hazards, c.Faults, c.Preemptions, c.Seed)
+}
+
+// save returns what is needed to go on later.
+func (g *graph) save(c Case) ([]byte, error) {
+	s := saved{Version: checkpointVersion, Case: c.fingerprint(), Runs: g.runs, Events: g.events, Inferred: g.inferred, FirstBad: g.firstBad}
+	for _, n := range g.nodes {
+		sn := savedNode{A: n.key.A, B: n.key.B, Parent: n.parent, Via: uint32(n.via), Ended: n.ended, Bad: uint8(n.bad)}
+		for _, e := range n.edges {
+			sn.Edges = append(sn.Edges, savedEdge{uint32(e.ev), max(e.to, unexplored), e.f.keys, e.f.wrote, e.f.global, e.f.hazard})
+		}
+		s.Nodes = append(s.Nodes, sn)
+	}
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	if err := errors.Join(gob.NewEncoder(zip).Encode(s), zip.Close()); err != nil {
+		return nil, fmt.Errorf("save how far it came: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// load goes on where save was called.
+func (g *graph) load(data []byte, c Case) error {
+	zip, err := gzip.NewReader(bytes.NewReader(data))
+	var s saved
+	if err == nil {
+		err = gob.NewDecoder(zip).Decode(&s)
+	}
+	switch {
+	case err != nil:
+		return hint.Wrap(fmt.Errorf("resume: this is no file of an unfinished exploration: %w", err), "name the file that the interrupted exploration has left")
+	case s.Version != checkpointVersion:
+		return fmt.Errorf("resume: the file is of version %d, this program writes version %d", s.Version, checkpointVersion)
+	case s.Case != c.fingerprint():
+		return hint.Wrap(fmt.Errorf("resume: the file is of another exploration: %s, not %s", s.Case, c.fingerprint()), "use the same lock and flags again")
+	}
+	g.runs, g.events, g.inferred, g.firstBad = s.Runs, s.Events, s.Inferred, s.FirstBad
+	for i, sn := range s.Nodes {
+		n := node{key: view{sn.A, sn.B}, parent: sn.Parent, via: event(sn.Via), ended: sn.Ended, bad: outcome(sn.Bad)}
+		if n.parent >= 0 {
+			n.depth = g.nodes[n.parent].depth + 1
+		}
+		for j, e := range sn.Edges {
+			n.edges = append(n.edges, edge{event(e.Ev), e.To, footprint{e.Keys, e.Wrote, e.Global, e.Hazard}})
+			if e.To == unexplored {
+				g.stack = append(g.stack, task{int32(i), int32(j)})
+			}
+		}
+		g.nodes = append(g.nodes, n)
+		if g.reduce {
+			g.byKey[n.key] = int32(i)
+		}
+	}
+	g.rooted = len(g.nodes) > 0
+	return nil
+}
+
+// open counts the edges that weren't followed.
+func (g *graph) open() int {
+	n := 0
+	for i := range g.nodes {
+		for _, e := range g.nodes[i].edges {
+			if e.to < 0 {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,245 @@
+package explore
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oversell/oversell/cluster/embedded"
+)
+
+// errOver is what connections say once a schedule has ended.
+var errOver = errors.New("explore: the schedule has ended")
+
+// conn is a buyer's connection to a simulated server. Writing never blocks, as
+// into the buffer of a socket; each command then waits until the scheduler
+// delivers it. Reading blocks until there is a reply.
+type conn struct {
+	w      *world
+	b      *buyer
+	server int
+	sess   *embedded.Session
+
+	// All below is guarded by w.mu.
+	in     []byte
+	queue  []*pending // commands behind the one that is pending
+	head   *pending   // the command that can be delivered
+	await  *pending   // a command whose reply is held back
+	out    []byte
+	ready  chan struct{}
+	closed bool  // by the buyer
+	broken error // by the world
+	until  time.Time
+	timer  *time.Timer
+}
+
+func (w *world) dial(b *buyer, server int) *conn {
+	return &conn{w: w, b: b, server: server, sess: w.servers[server].Session(), ready: make(chan struct{}, 1)}
+}
+
+func (c *conn) signal() {
+	select {
+	case c.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	for {
+		c.w.mu.Lock()
+		switch {
+		case len(c.out) > 0:
+			n := copy(p, c.out)
+			c.out = c.out[:copy(c.out, c.out[n:])]
+			c.w.mu.Unlock()
+			return n, nil
+		case c.closed:
+			c.w.mu.Unlock()
+			return 0, net.ErrClosed
+		case c.broken != nil:
+			err := c.broken
+			c.w.mu.Unlock()
+			return 0, err
+		case !c.until.IsZero() && !time.Now().Before(c.until):
+			c.w.mu.Unlock()
+			return 0, os.ErrDeadlineExceeded
+		}
+		c.w.mu.Unlock()
+		<-c.ready
+	}
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	switch {
+	case c.closed:
+		return 0, net.ErrClosed
+	case c.broken != nil:
+		return 0, c.broken
+	case c.w.over:
+		c.broken = errOver
+		return 0, errOver
+	}
+	c.in = append(c.in, p...)
+	var batch [][]string // a transaction is delivered as one
+	for {
+		args, n, err := parseCommand(c.in)
+		if err != nil {
+			c.broken = err
+			return 0, err
+		}
+		if n == 0 {
+			return len(p), nil
+		}
+		c.in = c.in[:copy(c.in, c.in[n:])]
+		name := strings.ToUpper(args[0])
+		switch {
+		case len(batch) > 0 || name == "MULTI":
+			batch = append(batch, args)
+			if name == "EXEC" || name == "DISCARD" {
+				c.enqueue(batch)
+				batch = nil
+			}
+		case (c.b.starting || passes(name)) && c.head == nil && c.await == nil:
+			c.out = c.sess.Do(c.out, args)
+			c.signal()
+		default:
+			c.enqueue([][]string{args})
+		}
+	}
+}
+
+// passes reports whether a command sets up a connection and has no order with
+// those of others.
+func passes(name string) bool {
+	switch name {
+	case "HELLO", "CLIENT", "AUTH", "SELECT", "PING", "COMMAND", "READONLY":
+		return true
+	}
+	return false
+}
+
+func (c *conn) enqueue(batch [][]string) {
+	p := &pending{kind: ofCommand, conn: c, server: c.server, batch: batch}
+	if c.head != nil || c.await != nil {
+		c.queue = append(c.queue, p)
+		return
+	}
+	c.head = p
+	c.b.arrive(p)
+}
+
+// next makes the next command of the connection deliverable.
+func (c *conn) next() {
+	c.head = nil
+	if len(c.queue) > 0 && c.await == nil {
+		c.head, c.queue = c.queue[0], c.queue[1:]
+		c.b.arrive(c.head)
+	}
+}
+
+// answer lets the buyer read a reply.
+func (c *conn) answer(reply []byte) {
+	c.out = append(c.out, reply...)
+	c.signal()
+}
+
+// fail breaks the connection, as seen by the buyer.
+func (c *conn) fail(err error) {
+	c.broken = err
+	c.queue = nil
+	c.signal()
+}
+
+// idle reports whether the connection is fit for the next schedule.
+func (c *conn) idle() bool {
+	return !c.closed && c.broken == nil && c.head == nil && c.await == nil && len(c.queue) == 0 && len(c.out) == 0 && len(c.in) == 0
+}
+
+// Close leaves a command that was sent on its way: the server may still get it.
+func (c *conn) Close() error {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	c.closed = true
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	delete(c.b.conns, c)
+	c.signal()
+	return nil
+}
+
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
+		c.timer = nil
+	}
+	c.until = t
+	if !t.IsZero() {
+		// A context's deadline, as which the client sets this one, comes first: at
+		// the same time it would be a matter of chance which is noticed.
+		c.until = t.Add(time.Microsecond)
+		c.timer = time.AfterFunc(time.Until(c.until), c.signal)
+	}
+	return nil
+}
+
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
+func (c *conn) SetDeadline(t time.Time) error    { return c.SetReadDeadline(t) }
+func (c *conn) LocalAddr() net.Addr              { return nowhere{} }
+func (c *conn) RemoteAddr() net.Addr             { return nowhere{} }
+
+type nowhere struct{}
+
+func (nowhere) Network() string { return "explore" }
+func (nowhere) String() string  { return "explore" }
+
+var errProtocol = errors.New("explore: the client wrote something that is no command")
+
+// parseCommand reads a command from the front of b: its words and its length,
+// 0 when it isn't all there.
+func parseCommand(b []byte) ([]string, int, error) {
+	n, at, ok := number(b, 0, '*')
+	if !ok {
+		if len(b) > 0 && b[0] != '*' {
+			return nil, 0, errProtocol
+		}
+		return nil, 0, nil
+	}
+	if n < 1 {
+		return nil, 0, errProtocol
+	}
+	args := make([]string, 0, n)
+	for range n {
+		size, from, ok := number(b, at, '$')
+		if !ok || from+size+2 > len(b) {
+			return nil, 0, nil
+		}
+		args = append(args, string(b[from:from+size]))
+		at = from + size + 2
+	}
+	return args, at, nil
+}
+
+// number reads a line such as "$12\r\n" and returns where it ends.
+func number(b []byte, at int, mark byte) (n, end int, ok bool) {
+	if at >= len(b) || b[at] != mark {
+		return 0, 0, false
+	}
+	i := bytes.IndexByte(b[at:], '\n')
+	if i < 2 {
+		return 0, 0, false
+	}
+	n, err := strconv.Atoi(string(b[at+1 : at+i-1]))
+	return n, at + i + 1, err == nil
+}
+
+var errLost = io.EOF // what a client reads from a connection that broke

@@ -1,0 +1,291 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Strategy is a way of choosing schedules.
+type Strategy string
+
+// The strategies.
+const (
+	Auto       Strategy = "auto"       // exhaustive while it fits the budget, PCT for the rest of it
+	Exhaustive Strategy = "exhaustive" // every schedule
+	PCT        Strategy = "pct"        // random priorities, with a bound on the probability to miss
+	Random     Strategy = "random"     // uniformly among the events of each state
+)
+
+// Strategies lists them.
+func Strategies() []Strategy { return []Strategy{Auto, Exhaustive, PCT, Random} }
+
+// Config is how to explore.
+type Config struct {
+	T        *testing.T // that of the test, or Ordinary()
+	Workers  int        // bubbles side by side; 0 means 1
+	Strategy Strategy   // "" means Auto
+	Budget   time.Duration
+	// Unreduced runs every schedule from beginning to end, for comparison.
+	Unreduced bool
+	// Progress hears of the state of things about twice a second. It may be nil.
+	Progress func(Progress)
+	// Resume is what Report.Checkpoint of an unfinished exploration of the same
+	// case gave; nil starts anew.
+	Resume []byte
+	// StuckAfter is how long in real time one event may take; 0 means 20 s.
+	StuckAfter time.Duration
+
+	noInfer bool // merge states, but run every edge
+}
+
+// Progress is how far an exploration is.
+type Progress struct {
+	Runs, Events int64
+	States, Open int
+	Found        bool
+	Sampling     bool
+}
+
+// Report is what exploring has come to.
+type Report struct {
+	Case     Case
+	Strategy Strategy // that was asked for
+	Complete bool     // every schedule under the hazards and bounds is accounted for
+	Why      string   // why it isn't complete
+
+	Counts   Counts  // of all schedules, those that weren't run included; Unfinished unless Complete
+	Runs     int64   // that were played, each from the beginning up to something known
+	Events   int64   // that were played
+	States   int     // different ones
+	Open     int     // events that were seen and not followed
+	Inferred int64   // events whose outcome followed from another order
+	FirstBad int64   // which run oversold first, 0 for none
+	Sampled  *Sample // what PCT or random has come to, nil when neither was used
+
+	Found      []*Counterexample // one for each property that was broken, worst first
+	Wall       time.Duration
+	Checkpoint []byte // for Config.Resume, when exploring exhaustively wasn't finished
+	LeavesOn   bool   // the lock's goroutines go on after Close
+	finals     map[view]struct{}
+}
+
+// Explore explores a case until all is known, the budget is used up or ctx
+// ends; in all three cases there is a report. An error means that nothing can be
+// said: the lock can't be explored, isn't deterministic, or is stuck. After a
+// StuckError goroutines of the lock are still running, so the program should end.
+func Explore(ctx context.Context, c Case, cfg Config) (*Report, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	if cfg.Strategy == "" {
+		cfg.Strategy = Auto
+	}
+	cfg.Workers = max(1, cfg.Workers)
+	r := &Report{Case: c, Strategy: cfg.Strategy}
+	began := time.Now()
+	if cfg.Strategy == Auto || cfg.Strategy == Exhaustive {
+		budget := cfg.Budget
+		if cfg.Strategy == Auto {
+			budget = budget * 2 / 3
+		}
+		if err := r.exhaust(ctx, cfg, budget); err != nil {
+			return nil, err
+		}
+	}
+	rest := cfg.Budget - time.Since(began)
+	if !r.Complete && ctx.Err() == nil && cfg.Strategy != Exhaustive && (rest > 0 || cfg.Budget == 0) {
+		if err := r.sample(ctx, cfg, rest); err != nil {
+			return nil, err
+		}
+	}
+	r.Wall = time.Since(began)
+	return r, nil
+}
+
+// team is several workers, each in a bubble, and what watches them.
+type team struct {
+	cfg  Config
+	c    Case
+	halt func()
+	beat atomic.Int64
+}
+
+// work runs f in as many bubbles as there are workers, and returns when all
+// have ended, or with a StuckError.
+func (tm *team) work(f func(k *worker) error) error {
+	errs := make([]error, tm.cfg.Workers)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() {
+			inBubble(tm.cfg.T, func() {
+				errs[i] = tm.worker(i, f)
+				if errs[i] != nil {
+					tm.halt()
+				}
+			})
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	if err := tm.watch(done); err != nil {
+		tm.halt()
+		return err
+	}
+	return worst(errs)
+}
+
+func (tm *team) worker(i int, f func(k *worker) error) error {
+	w, err := newWorld(tm.c)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	w.beat = &tm.beat
+	if err := w.pilot(); err != nil {
+		return err
+	}
+	return f(&worker{w: w, beat: &tm.beat, n: i})
+}
+
+// worst is the error that says most.
+func worst(errs []error) error {
+	var nd *NondeterminismError
+	for _, err := range errs {
+		if errors.As(err, &nd) {
+			return nd
+		}
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exhaust explores every schedule, as far as the budget goes.
+func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) error {
+	g := newGraph(!cfg.Unreduced, !cfg.Unreduced && !cfg.noInfer && r.Case.Preemptions < 0)
+	if cfg.Resume != nil {
+		if err := g.load(cfg.Resume, r.Case); err != nil {
+			return err
+		}
+	}
+	why := ""
+	halt := func(reason string) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if !g.stop {
+			why = reason
+		}
+		g.stop = true
+	}
+	defer context.AfterFunc(ctx, func() { halt("interrupted") })()
+	if budget > 0 {
+		defer time.AfterFunc(budget, func() { halt("the budget has ended") }).Stop()
+	}
+	tm := &team{cfg: cfg, c: r.Case, halt: func() { halt("an error") }}
+	defer report(cfg.Progress, g.progress)()
+	err := tm.work(func(k *worker) error {
+		k.g = g
+		err := k.exhaust()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		r.LeavesOn = r.LeavesOn || k.w.fresh
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.take(g, why, cfg)
+}
+
+// take reads the graph into the report.
+func (r *Report) take(g *graph, why string, cfg Config) error {
+	var err error
+	r.Runs, r.Events, r.States, r.Inferred, r.FirstBad = g.runs, g.events, len(g.nodes), g.inferred, g.firstBad
+	if r.Counts, err = g.count(); err != nil {
+		return err
+	}
+	r.Open, r.finals = g.open(), g.finals
+	r.Complete = r.Open == 0 && !g.full
+	r.Why = why
+	if g.full {
+		r.Why = fmt.Sprintf("%d states are as many as are kept in memory", len(g.nodes))
+	}
+	if !r.Complete {
+		if r.Checkpoint, err = g.save(r.Case); err != nil {
+			return err
+		}
+	}
+	for _, p := range Properties() {
+		if evs := g.shortest(p); evs != nil {
+			if err := r.found(p, evs, r.Complete, cfg); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// found plays a counterexample twice, and adds it.
+func (r *Report) found(p Property, evs []event, shortest bool, cfg Config) error {
+	x, err := playBack(cfg, r.Case, p, evs)
+	if err != nil {
+		return err
+	}
+	x.Shortest = shortest
+	r.Found = append(r.Found, x)
+	return nil
+}
+
+// Broke returns the counterexample of a property, or nil.
+func (r *Report) Broke(p Property) *Counterexample {
+	for _, x := range r.Found {
+		if x.Property == p {
+			return x
+		}
+	}
+	return nil
+}
+
+func (g *graph) progress() Progress {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return Progress{Runs: g.runs, Events: g.events, States: len(g.nodes), Open: len(g.stack), Found: g.firstBad > 0}
+}
+
+// report tells f about the state of things until the returned function is called.
+func report(f func(Progress), of func() Progress) (stop func()) {
+	if f == nil {
+		return func() {}
+	}
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(500 * time.Millisecond)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				f(of())
+			case <-quit:
+				f(of())
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}

@@ -1,0 +1,222 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oversell/oversell/locks"
+	"github.com/oversell/oversell/locks/naive"
+	"github.com/oversell/oversell/locks/safe"
+)
+
+// kinds are all lock kinds that can be explored.
+func kinds() []locks.Kind {
+	return slices.DeleteFunc(slices.Concat(naive.All(), safe.All()), func(k locks.Kind) bool { return Unexplorable(k) != nil })
+}
+
+func kind(t testing.TB, name string) locks.Kind {
+	t.Helper()
+	for _, k := range kinds() {
+		if k.Name == name {
+			return k
+		}
+	}
+	require.Failf(t, "no such kind", "%s", name)
+	return locks.Kind{}
+}
+
+// two buyers and one unit.
+func two(t testing.TB, k locks.Kind, hazards ...string) Case {
+	t.Helper()
+	bs, err := ParseHazards(hazards)
+	require.NoError(t, err)
+	return Case{Kind: k, Buyers: 2, Stock: 1, Hazards: bs, Preemptions: -1, Seed: 1}
+}
+
+func explored(t *testing.T, c Case, cfg Config) *Report {
+	t.Helper()
+	cfg.T, cfg.Workers = t, max(1, cfg.Workers)
+	if cfg.Strategy == "" {
+		cfg.Strategy = Exhaustive
+	}
+	r, err := Explore(t.Context(), c, cfg)
+	require.NoError(t, err)
+	return r
+}
+
+// What each lock withstands, and what breaks it, is known from the incidents.
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		lock, hazard string
+		broken       []Property
+	}{
+		{"setnx-expire-del", "none", nil},
+		{"setnx-expire-del", "slow-call", []Property{Oversold, ForeignRelease}},
+		{"setnx-expire-del", "crash", []Property{Stalled}},
+		{"setnx-expire-del", "lost-reply", []Property{Stalled}},
+		{"constant-value", "slow-call", []Property{Oversold, ForeignRelease}},
+		{"get-then-del", "slow-call", []Property{Oversold}},
+		{"get-then-del", "delay", []Property{Oversold, ForeignRelease}},
+		{"exset-excad", "slow-call", []Property{Oversold, ForeignRelease}},
+		{"lua-release", "slow-call", []Property{Oversold}},
+		{"lua-release", "crash", nil},
+		{"lua-watchdog", "slow-call", nil},
+		{"lua-watchdog", "crash", nil},
+		{"lua-watchdog", "lost-reply", nil},
+		{"lua-watchdog", "delay", []Property{Oversold}},
+		{"lua-watchdog", "failover", []Property{Oversold}},
+		{"fenced", "slow-call", nil},
+		{"fenced", "crash", nil},
+		{"fenced", "delay", nil},
+		{"fenced", "lost-reply", nil},
+		{"fenced", "lost-command", nil},
+		{"fenced", "failover", nil},
+		{"fenced", "restart", nil},
+		{"fenced", "eviction", nil},
+	} {
+		t.Run(c.lock+"/"+c.hazard, func(t *testing.T) {
+			r := explored(t, two(t, kind(t, c.lock), c.hazard), Config{Workers: 2})
+			require.True(t, r.Complete, r.Why)
+			var broken []Property
+			for _, x := range r.Found {
+				broken = append(broken, x.Property)
+				require.True(t, x.Shortest)
+				require.NotEmpty(t, x.Tale)
+				require.Positive(t, r.Counts.Of(x.Property))
+			}
+			require.Equal(t, c.broken, broken)
+		})
+	}
+}
+
+// The reduction must lose nothing: with and without it there are as many
+// schedules, as many of them break each property, they end in the same ways,
+// and the shortest counterexamples are as long.
+func TestReductionLosesNothing(t *testing.T) {
+	small := []string{"setnx-expire-del", "constant-value", "get-then-del", "exset-excad", "lua-release"}
+	renewing := []string{"lua-watchdog", "fenced", "fail-open"}
+	for _, c := range []struct {
+		hazards []string
+		kinds   []string
+	}{
+		{[]string{"none"}, append(small, renewing...)},
+		{[]string{"slow-call"}, append(small, renewing...)},
+		{[]string{"crash"}, append(small, renewing...)},
+		{[]string{"lost-reply"}, append(small, renewing...)},
+		{[]string{"lost-command"}, append(small, renewing...)},
+		{[]string{"delay"}, small},
+		{[]string{"expiry"}, small[:3]},
+		{[]string{"failover"}, small[1:]},
+		{[]string{"eviction"}, small[1:]},
+	} {
+		for _, name := range c.kinds {
+			t.Run(fmt.Sprint(name, c.hazards), func(t *testing.T) {
+				all := explored(t, two(t, kind(t, name), c.hazards...), Config{Workers: 2, Unreduced: true})
+				merged := explored(t, two(t, kind(t, name), c.hazards...), Config{Workers: 2, noInfer: true})
+				reduced := explored(t, two(t, kind(t, name), c.hazards...), Config{Workers: 2})
+				for _, r := range []*Report{merged, reduced} {
+					require.Equal(t, all.Counts, r.Counts)
+					require.Equal(t, all.finals, r.finals)
+					require.Len(t, r.Found, len(all.Found))
+					for i, x := range all.Found {
+						require.Equal(t, x.Property, r.Found[i].Property)
+						require.Len(t, r.Found[i].Steps, len(x.Steps))
+					}
+				}
+				require.EqualValues(t, all.Counts.All, all.Runs, "without reduction every schedule is played")
+				require.Less(t, reduced.Runs, all.Runs)
+			})
+		}
+	}
+}
+
+func TestOneWorkerFindsTheSameAsTwo(t *testing.T) {
+	c := two(t, kind(t, "setnx-expire-del"), "crash", "expiry")
+	one, more := explored(t, c, Config{Workers: 1}), explored(t, c, Config{Workers: 3})
+	require.Equal(t, one.Counts, more.Counts)
+	require.Equal(t, one.States, more.States)
+	require.Equal(t, one.finals, more.finals)
+}
+
+func TestPreemptionBound(t *testing.T) {
+	c := two(t, kind(t, "setnx-expire-del"), "slow-call")
+	free := explored(t, c, Config{})
+	last := 0.0
+	for n := range 4 {
+		c.Preemptions = n
+		bounded := explored(t, c, Config{})
+		require.GreaterOrEqual(t, bounded.Counts.All, last, "a looser bound allows more")
+		require.LessOrEqual(t, bounded.Counts.All, free.Counts.All)
+		last = bounded.Counts.All
+		all := explored(t, c, Config{Unreduced: true})
+		require.Equal(t, all.Counts, bounded.Counts)
+	}
+}
+
+func TestFaultsAreBoundedTogether(t *testing.T) {
+	c := two(t, kind(t, "setnx-expire-del"), "crash", "lost-reply")
+	both := explored(t, c, Config{})
+	c.Faults = 1
+	one := explored(t, c, Config{})
+	require.Less(t, one.Counts.All, both.Counts.All)
+	c.Faults = 2
+	require.Equal(t, both.Counts, explored(t, c, Config{}).Counts)
+}
+
+func TestDrawnSchedulesFindIt(t *testing.T) {
+	for _, s := range []Strategy{PCT, Random} {
+		t.Run(string(s), func(t *testing.T) {
+			r := explored(t, two(t, kind(t, "setnx-expire-del"), "slow-call"), Config{Strategy: s, Workers: 2})
+			require.False(t, r.Complete, "what is drawn proves nothing")
+			require.EqualValues(t, 1000, r.Sampled.Runs)
+			require.Positive(t, r.Sampled.Counts.Oversold)
+			x := r.Broke(Oversold)
+			require.NotNil(t, x)
+			require.False(t, x.Shortest)
+			require.LessOrEqual(t, len(x.Steps), 16)
+			if s == PCT {
+				require.Positive(t, r.Sampled.Bound)
+				require.Positive(t, r.Sampled.Chance())
+			}
+		})
+	}
+}
+
+func TestAutoGoesOnWithPCT(t *testing.T) {
+	c := two(t, kind(t, "fenced"), "all")
+	r := explored(t, c, Config{Strategy: Auto, Budget: 600 * time.Millisecond, Workers: 2})
+	require.False(t, r.Complete)
+	require.NotNil(t, r.Sampled)
+	require.Equal(t, PCT, r.Sampled.Strategy)
+	require.NotEmpty(t, r.Checkpoint)
+	require.Positive(t, r.Open)
+	require.Contains(t, r.Why, "budget")
+}
+
+// An interrupted exploration that goes on comes to the same as one that wasn't.
+func TestResume(t *testing.T) {
+	c := two(t, kind(t, "setnx-expire-del"), "expiry", "crash")
+	whole := explored(t, c, Config{})
+	var data []byte
+	for n := 0; ; n++ {
+		require.Less(t, n, 1000)
+		r := explored(t, c, Config{Budget: 100 * time.Millisecond, Resume: data})
+		if r.Complete {
+			require.Equal(t, whole.Counts, r.Counts)
+			require.Equal(t, whole.States, r.States)
+			break
+		}
+		data = r.Checkpoint
+	}
+	if data != nil {
+		c.Seed = 2
+		_, err := Explore(t.Context(), c, Config{T: t, Resume: data})
+		require.ErrorContains(t, err, "of another exploration")
+	}
+	_, err := Explore(t.Context(), c, Config{T: t, Resume: []byte("nonsense")})
+	require.ErrorContains(t, err, "no file of an unfinished exploration")
+}

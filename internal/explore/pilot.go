@@ -1,0 +1,146 @@
+package explore
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oversell/oversell/internal/hint"
+)
+
+// maxEvents bounds one schedule.
+const maxEvents = 400
+
+// pilot plays a few schedules to learn which values are constants and which
+// scripts servers have cached, and to find out whether the lock can be explored.
+func (w *world) pilot() error {
+	c := w.c
+	defer func() { w.c = c }()
+	w.c.Stock = len(w.buyers)
+	w.learn, w.learned = true, map[string]*buyer{}
+	for _, p := range []struct {
+		hazards []Budget
+		choose  func(evs []event, taken int) int
+		sells   bool
+	}{
+		{nil, firstBuyerFirst, true},
+		{nil, lastBuyerFirst, true},
+		{[]Budget{{SlowCall, 1}}, timeFirst, false},
+		{[]Budget{{LostReply, 1}}, loseFirst, false},
+		{[]Budget{{LostReply, 1}}, loseSecond, false},
+	} {
+		w.c.Hazards, w.c.Faults, w.c.Preemptions = p.hazards, 0, -1
+		if err := w.play(p.choose); err != nil {
+			return err
+		}
+		if p.sells && len(w.shelf.orders) == 0 {
+			return w.neverGrants()
+		}
+		if err := w.leftBehind(); err != nil {
+			return err
+		}
+	}
+	w.learn = false
+	w.loadScripts()
+	return nil
+}
+
+// leftBehind ends the schedule, and looks whether anything of the lock goes on.
+func (w *world) leftBehind() error {
+	if err := w.end(); err != nil {
+		return err
+	}
+	before := w.arrivals()
+	w.sleep(2*w.c.TTL, func() bool { return false })
+	if w.arrivals() != before {
+		w.fresh = true
+	}
+	return nil
+}
+
+// play runs one schedule.
+func (w *world) play(choose func(evs []event, taken int) int) error {
+	w.begin()
+	var evs []event
+	for n := 0; n < maxEvents; n++ {
+		if evs = w.enabled(evs[:0]); len(evs) == 0 {
+			break
+		}
+		w.apply(evs[choose(evs, n)])
+		w.beat.Add(1)
+	}
+	return w.trouble
+}
+
+// neverGrants says what a lock did that nobody got although it was free.
+func (w *world) neverGrants() error {
+	var says string
+	for _, b := range w.buyers {
+		if b.lastErr != "" {
+			says = b.lastErr
+		}
+	}
+	_ = w.end()
+	switch {
+	case strings.Contains(says, "dial tcp") || strings.Contains(says, nowhereAddr):
+		return hint.Wrap(fmt.Errorf("%s opens connections of its own: %s", w.c.Kind.Name, says),
+			"use the clients, or the Dial, that New is given")
+	case says != "":
+		return fmt.Errorf("%s never grants: a buyer without any rival didn't get it: %s", w.c.Kind.Name, says)
+	}
+	return fmt.Errorf("%s never grants: a buyer without any rival didn't get it", w.c.Kind.Name)
+}
+
+func firstBuyerFirst([]event, int) int { return 0 }
+
+func lastBuyerFirst(evs []event, _ int) int {
+	best := 0
+	for i, e := range evs {
+		if e.buyer() > evs[best].buyer() {
+			best = i
+		}
+	}
+	return best
+}
+
+func timeFirst(evs []event, _ int) int {
+	for i, e := range evs {
+		if e.act() == pass {
+			return i
+		}
+	}
+	return 0
+}
+
+func loseFirst(evs []event, _ int) int { return loseFrom(evs, 0) }
+
+// loseSecond lets the first command of the schedule pass.
+func loseSecond(evs []event, taken int) int {
+	if taken == 0 {
+		return 0
+	}
+	return loseFrom(evs, 0)
+}
+
+func loseFrom(evs []event, other int) int {
+	for i, e := range evs {
+		if e.act() == loseReply {
+			return i
+		}
+	}
+	return other
+}
+
+// learnFrom notes who sends which value.
+func (w *world) learnFrom(b *buyer, p *pending) {
+	for _, args := range p.batch {
+		for _, a := range args[1:] {
+			switch first := w.learned[a]; first {
+			case nil:
+				w.learned[a] = b
+			case b:
+			default:
+				w.constants[a] = true
+			}
+		}
+	}
+}

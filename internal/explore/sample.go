@@ -1,0 +1,210 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Sample is what schedules drawn at random have come to.
+type Sample struct {
+	Strategy Strategy
+	Runs     int64
+	Counts   Counts // of the runs
+	Distinct int    // final states that were different, as far as they were kept
+	Longest  int    // events of the longest run
+	// Depth, Threads and Bound are PCT's: a run meets a given mistake that takes
+	// Depth orderings with a probability of at least Bound.
+	Depth, Threads int
+	Bound          float64
+}
+
+// Chance is the probability that all runs together have met a given mistake of
+// the depth that PCT was played for, at least.
+func (s *Sample) Chance() float64 { return 1 - math.Pow(1-s.Bound, float64(s.Runs)) }
+
+// pctDepth is the number of orderings that PCT aims at: a key that expires in
+// time for one buyer and too early for another takes three.
+const pctDepth = 3
+
+// maxDistinct bounds the memory for counting final states.
+const maxDistinct = 1_000_000
+
+type sampler struct {
+	mu    sync.Mutex
+	s     Sample
+	ends  map[view]struct{}
+	worst map[Property][]event
+	stop  atomic.Bool
+	next  atomic.Uint64
+	maxed atomic.Int64 // the longest run so far
+	evts  int64
+}
+
+// sample plays schedules drawn at random until the budget is used up, or a
+// thousand have been played when there is none.
+func (r *Report) sample(ctx context.Context, cfg Config, budget time.Duration) error {
+	s := &sampler{ends: map[view]struct{}{}, worst: map[Property][]event{}}
+	s.s.Strategy = cfg.Strategy
+	if cfg.Strategy == Auto {
+		s.s.Strategy = PCT
+	}
+	s.maxed.Store(20)
+	defer context.AfterFunc(ctx, func() { s.stop.Store(true) })()
+	limit := uint64(math.MaxUint64)
+	if budget > 0 {
+		defer time.AfterFunc(budget, func() { s.stop.Store(true) }).Stop()
+	} else {
+		limit = 1000
+	}
+	tm := &team{cfg: cfg, c: r.Case, halt: func() { s.stop.Store(true) }}
+	defer report(cfg.Progress, s.progress)()
+	err := tm.work(func(k *worker) error {
+		for !s.stop.Load() {
+			n := s.next.Add(1)
+			if n > limit {
+				return nil
+			}
+			if err := s.run(k, rand.New(rand.NewPCG(r.Case.Seed, n))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.s.Distinct = len(s.ends)
+	if s.s.Strategy == PCT {
+		s.s.Depth, s.s.Threads = pctDepth, r.Case.Buyers+len(r.Case.Hazards)+1
+		s.s.Bound = 1 / (float64(s.s.Threads) * math.Pow(float64(s.s.Longest), pctDepth-1))
+	}
+	r.Sampled = &s.s
+	r.Runs += s.s.Runs
+	r.Events += s.evts
+	if r.Why == "" {
+		r.Why = "schedules were drawn, not all played"
+	}
+	for _, p := range Properties() {
+		if evs := s.worst[p]; evs != nil && r.Broke(p) == nil {
+			small, err := minimise(cfg, r.Case, p, evs)
+			if err != nil {
+				return err
+			}
+			if err := r.found(p, small, false, cfg); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *sampler) progress() Progress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Progress{Runs: s.s.Runs, Events: s.evts, States: len(s.ends), Found: len(s.worst) > 0, Sampling: true}
+}
+
+// run plays one schedule.
+func (s *sampler) run(k *worker, rng *rand.Rand) error {
+	choose := uniform(rng)
+	if s.s.Strategy == PCT {
+		choose = priorities(rng, k.w.c, int(s.maxed.Load()))
+	}
+	w := k.w
+	w.begin()
+	var path, evs []event
+	o := outcome(0)
+	for {
+		if evs = w.enabled(evs[:0]); len(evs) == 0 {
+			o = w.conclude()
+			break
+		}
+		if len(path) >= maxEvents {
+			o = w.conclude() | cut
+			break
+		}
+		ev := evs[choose(evs, len(path))]
+		w.apply(ev)
+		k.beat.Add(1)
+		path = append(path, ev)
+	}
+	if w.trouble != nil {
+		err := w.trouble
+		_ = w.end()
+		return err
+	}
+	end := w.state()
+	s.note(path, o, end)
+	return w.end()
+}
+
+func (s *sampler) note(path []event, o outcome, end view) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.s.Runs++
+	s.evts += int64(len(path))
+	s.s.Counts.addOutcome(o)
+	s.s.Longest = max(s.s.Longest, len(path))
+	s.maxed.Store(int64(max(20, s.s.Longest)))
+	if len(s.ends) < maxDistinct {
+		s.ends[end] = struct{}{}
+	}
+	for _, p := range Properties() {
+		if o.broke(p) && (s.worst[p] == nil || len(path) < len(s.worst[p])) {
+			s.worst[p] = path
+		}
+	}
+}
+
+func uniform(rng *rand.Rand) func([]event, int) int {
+	return func(evs []event, _ int) int { return rng.IntN(len(evs)) }
+}
+
+// priorities is PCT: every buyer and every hazard has a priority drawn at the
+// start, the first that can act does, and at a few events drawn in advance
+// whoever acts falls behind all others.
+func priorities(rng *rand.Rand, c Case, events int) func([]event, int) int {
+	rank := map[string]int{}
+	order := rng.Perm(64)
+	change := map[int]int{}
+	for i := 1; i < pctDepth; i++ {
+		change[rng.IntN(max(1, events))] = -i
+	}
+	of := func(e event) int {
+		t := threadOf(e)
+		if _, ok := rank[t]; !ok {
+			rank[t] = order[len(rank)%64]
+		}
+		return rank[t]
+	}
+	return func(evs []event, taken int) int {
+		best, many := 0, 0
+		for i, e := range evs {
+			switch p, q := of(e), of(evs[best]); {
+			case i == 0 || p > q:
+				best, many = i, 1
+			case p == q: // one thread can do several things: any
+				if many++; rng.IntN(many) == 0 {
+					best = i
+				}
+			}
+		}
+		if low, ok := change[taken]; ok {
+			rank[threadOf(evs[best])] = low
+		}
+		return best
+	}
+}
+
+// threadOf is who does an event, to PCT.
+func threadOf(e event) string {
+	if e.act() <= giveBack {
+		return fmt.Sprintf("buyer %d", e.buyer())
+	}
+	return e.act().String()
+}

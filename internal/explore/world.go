@@ -1,0 +1,349 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+
+	"github.com/oversell/oversell/cluster/embedded"
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/instance"
+	"github.com/oversell/oversell/locks"
+)
+
+const inventoryServer = 255
+
+// world is one bubble's servers, buyers and clock. They last for many schedules;
+// begin makes everything as new. All methods are the scheduler's, which is the
+// bubble's first goroutine; buyers come in through conns, stores and calls.
+type world struct {
+	c       Case
+	servers []*embedded.Simulated
+	buyers  []*buyer
+	scripts []string // that are in the servers' caches at the start of every schedule
+	cached  map[string]bool
+	learn   bool // pilot runs: remember what is constant
+	fresh   bool // new clients for every schedule, as the lock leaves goroutines behind
+	keep    bool // keep what happens, for telling it
+
+	constants map[string]bool
+	learned   map[string]*buyer
+
+	beat *atomic.Int64 // moves on with every event, for the watch
+
+	mu   sync.Mutex
+	wake chan struct{}
+	// All below is of the current schedule.
+	over     bool
+	seq      int
+	waiting  map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
+	tokens   map[string]*token
+	shapes   int
+	shelf    shelf
+	start    time.Time
+	left     left
+	faults   int           // how often hazards may still strike
+	slowed   bool          // a call has been slow
+	slow     time.Duration // how long calls may still be slow
+	late     time.Duration // how long messages may still be late
+	states   []serverState
+	dirty    bool
+	last     int  // who acted last
+	hops     int  // preemptions
+	hopeless bool // time has passed, and brought nothing
+	outcome  outcome
+	trouble  error // why the schedule says nothing
+	steps    []step
+	running  sync.WaitGroup
+}
+
+// step is one event that happened, for telling it.
+type step struct {
+	ev      event
+	p       *pending
+	what    string // the command in words, or "" for what is none
+	reply   string
+	foreign int  // whose key it removed
+	refused bool // by the fence
+	took    time.Duration
+	key     keyNow
+	units   int
+	orders  int
+	hists   []history.Event
+}
+
+func newWorld(c Case) (*world, error) {
+	w := &world{c: c.withDefaults(), wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}}
+	s, err := embedded.NewSimulated()
+	if err != nil {
+		return nil, err
+	}
+	w.servers = []*embedded.Simulated{s}
+	for n := 1; n <= c.Buyers; n++ {
+		w.buyers = append(w.buyers, w.newBuyer(n))
+	}
+	w.over = true
+	return w, nil
+}
+
+func (w *world) close() {
+	for _, b := range w.buyers {
+		_ = b.clients.Redis.Close()
+	}
+	for _, s := range w.servers {
+		s.Close()
+	}
+}
+
+func (w *world) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// begin starts a schedule: everything is as new, and every buyer has come to
+// its first command.
+func (w *world) begin() {
+	w.resetServers()
+	w.mu.Lock()
+	w.over, w.seq, w.shapes, w.outcome, w.trouble = false, 0, 0, 0, nil
+	w.waiting = map[*pending]struct{}{}
+	w.tokens = map[string]*token{}
+	w.shelf = shelf{units: w.c.Stock}
+	w.start = time.Now()
+	w.left = budgetsLeft(w.c.Hazards)
+	w.slow = time.Duration(w.left[hSlowCall]) * allowance(w.c.TTL)
+	w.late = time.Duration(w.left[hDelay]) * allowance(w.c.TTL)
+	w.faults, w.slowed = w.c.Faults, false
+	if w.faults == 0 {
+		w.faults = math.MaxInt16
+	}
+	w.last, w.hops, w.steps, w.hopeless = 0, 0, nil, false
+	w.mu.Unlock()
+	for _, b := range w.buyers {
+		w.beginBuyer(b)
+	}
+	for i, b := range w.buyers {
+		if i == 0 {
+			synctest.Wait()
+		}
+		w.settle(b, 0)
+	}
+	w.look()
+}
+
+// allowance is how much time one slow call or delay may take: enough for the
+// TTL to pass, and for a watchdog to notice.
+func allowance(ttl time.Duration) time.Duration { return ttl + ttl/3 + ttl/12 }
+
+func (w *world) beginBuyer(b *buyer) {
+	if w.fresh {
+		_ = b.clients.Redis.Close()
+		b.connect()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.mu.Lock()
+	b.pend, b.trail, b.events = nil, nil, nil
+	b.arrivals, b.tokens = 0, 0
+	b.starting, b.done, b.crashed, b.held = true, false, false, false
+	b.view, b.lastErr, b.locker, b.cancel = newView(), "", nil, cancel
+	w.mu.Unlock()
+	w.running.Go(func() {
+		defer w.leave(b)
+		w.shop(ctx, b)
+	})
+}
+
+// shop is a buyer's life.
+func (w *world) shop(ctx context.Context, b *buyer) {
+	l, err := w.c.Kind.New(ctx, b.clients, locks.Options{RetryEvery: retryEvery, Rand: b.rand(1)})
+	if err != nil {
+		w.fail(fmt.Errorf("%s can't be made: %w", w.c.Kind.Name, err))
+		return
+	}
+	w.mu.Lock()
+	b.locker, b.starting = l, false
+	w.mu.Unlock()
+	s := &instance.Shop{
+		Instance: b.n, Locker: l, Store: gated{b}, Key: lockKey, SKU: sku,
+		TTL: w.c.TTL, Fence: w.c.Kind.Fenced, Retry: retryEvery,
+		Record: func(e history.Event) { w.record(b, e) },
+		Call:   func(ctx context.Context, c instance.Call) error { return w.call(ctx, b) },
+	}
+	s.Buy(ctx, 1, 1, b.rand(2))
+}
+
+// leave notes that a buyer's life has ended, also in a panic.
+func (w *world) leave(b *buyer) {
+	if p := recover(); p != nil {
+		w.fail(fmt.Errorf("%s panicked: %v\n%s", w.c.Kind.Name, p, debug.Stack()))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b.done = true
+	w.signal()
+}
+
+// fail ends the schedule, and the exploration with it.
+func (w *world) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.trouble == nil && !w.over {
+		w.trouble = err
+	}
+}
+
+func (w *world) record(b *buyer, e history.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e.Err != "" && !w.over {
+		b.lastErr = e.Err
+	}
+	if w.keep && !w.over {
+		b.events = append(b.events, e)
+	}
+}
+
+// call is the business call: it returns when the scheduler says so.
+func (w *world) call(ctx context.Context, b *buyer) error {
+	p := &pending{kind: ofCall, done: make(chan error, 1)}
+	w.mu.Lock()
+	if w.over {
+		w.mu.Unlock()
+		return errOver
+	}
+	w.waiting[p] = struct{}{}
+	b.arrive(p)
+	w.mu.Unlock()
+	select {
+	case err := <-p.done:
+		return err
+	case <-ctx.Done():
+		w.mu.Lock()
+		b.remove(p)
+		w.mu.Unlock()
+		return ctx.Err()
+	}
+}
+
+// settle waits until everybody stands still, and, when b hasn't come to a new
+// command since it had so many arrivals, lets the time of a pause pass for it.
+func (w *world) settle(b *buyer, arrivals int) {
+	synctest.Wait()
+	if b == nil {
+		return
+	}
+	w.mu.Lock()
+	came := !b.alive() || b.arrivals != arrivals
+	limit := pauseLimit
+	if len(b.pend) == 0 {
+		limit = w.c.TTL / 25
+	}
+	w.mu.Unlock()
+	if came {
+		return
+	}
+	w.sleep(limit, func() bool { return !b.alive() || b.arrivals != arrivals })
+}
+
+// pauseLimit is longer than any pause of a waiter.
+const pauseLimit = 2 * retryEvery
+
+// sleep lets time pass until enough has happened, or limit is over.
+func (w *world) sleep(limit time.Duration, enough func() bool) {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	for {
+		select {
+		case <-w.wake:
+		case <-t.C:
+			synctest.Wait()
+			return
+		}
+		synctest.Wait()
+		w.mu.Lock()
+		is := enough()
+		w.mu.Unlock()
+		if is {
+			return
+		}
+	}
+}
+
+// end frees everybody, and returns what is wrong with the lock, if its
+// goroutines don't end.
+func (w *world) end() error {
+	w.mu.Lock()
+	w.over = true
+	for p := range w.waiting {
+		select {
+		case p.done <- errOver:
+		default:
+		}
+	}
+	for _, b := range w.buyers {
+		if b.cancel != nil {
+			b.cancel()
+		}
+		for c := range b.conns {
+			if !c.idle() {
+				c.fail(errOver)
+			}
+		}
+	}
+	w.mu.Unlock()
+	synctest.Wait()
+	var closing sync.WaitGroup
+	for _, b := range w.buyers {
+		if b.locker != nil && b.done {
+			w.closeLocker(&closing, b)
+		}
+	}
+	synctest.Wait()
+	return w.awaitEnd(&closing)
+}
+
+func (w *world) closeLocker(closing *sync.WaitGroup, b *buyer) {
+	l := b.locker
+	b.locker = nil
+	closing.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.trouble = fmt.Errorf("%s panicked when it was closed: %v", w.c.Kind.Name, p)
+			}
+		}()
+		_ = l.Close()
+	})
+}
+
+// awaitEnd waits for buyers and lockers, on the fake clock.
+func (w *world) awaitEnd(closing *sync.WaitGroup) error {
+	ended := make(chan struct{})
+	go func() {
+		w.running.Wait()
+		for _, b := range w.buyers {
+			if b.locker != nil {
+				w.closeLocker(closing, b)
+			}
+		}
+		closing.Wait()
+		close(ended)
+	}()
+	t := time.NewTimer(20 * w.c.TTL)
+	defer t.Stop()
+	select {
+	case <-ended:
+		synctest.Wait()
+		return nil
+	case <-t.C:
+		return fmt.Errorf("%s doesn't end: 20 TTLs after its context ended and its connections broke, a call of Acquire, Release or Close hasn't returned", w.c.Kind.Name)
+	}
+}

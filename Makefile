@@ -5,12 +5,14 @@ BIN     := bin/oversell
 RUNS    ?= runs
 PARALLEL ?= 2
 VERSIONS ?= all
+# Options of make matrix, such as MATRIX="--resume runs/20261129-120000-matrix".
+MATRIX ?=
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Packages in which goroutines meet.
 RACY := ./cluster/... ./faults/... ./history/... ./instance/... ./internal/... ./locks/... ./wire/...
 
-.PHONY: demo test check build images setup docs clean help
+.PHONY: demo test check build images setup docs matrix clean help
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +25,8 @@ demo: ## Set up, then play the main scenarios under the naive and the safe lock
 test: ## Set up everything, bring the README's tables up to date, run all tests
 	@scripts/setup.sh --all
 	@scripts/readme-tables.sh $(GO)
-	$(GO) test -p $(PARALLEL) -timeout 8m ./...
+	$(GO) test -p $(PARALLEL) -timeout 8m $$($(GO) list ./... | grep -v '/cmd/oversell$$')
+	$(GO) test -parallel $(PARALLEL) -timeout 8m ./cmd/oversell # whole runs want the machine for themselves
 
 check: ## Formatting, vet, staticcheck, go.mod, imports, and the race detector
 	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \
@@ -43,9 +46,12 @@ images: ## Make the server images, from a registry or from the distribution's pa
 setup: ## Install what tests and demo use; says first what that is
 	@scripts/setup.sh --all
 
-docs: build ## Bring the README's tables and its example run up to date
+docs: build ## Bring the README's tables, its example run and the schema up to date
 	@scripts/readme-tables.sh $(GO)
 	@scripts/readme-run.sh $(BIN)
+
+matrix: build ## Play every scenario under every lock, and bring the README's matrix up to date
+	@scripts/matrix.sh $(BIN) $(RUNS) $(MATRIX)
 
 clean: ## Remove what was built, and what dead runs have left
 	@if [ -x $(BIN) ]; then $(BIN) clean; fi

@@ -168,6 +168,20 @@ func TestStuckHolderIsAStall(t *testing.T) {
 	assert.Contains(t, only(t, "progress", h).Text, "until the load was given up at 1.300 s: instance 1, buyer 1 was inside")
 }
 
+// TestSaleAfterTheEngineGaveUp: it had decided when the last sale came in, and
+// noted it a little later.
+func TestSaleAfterTheEngineGaveUp(t *testing.T) {
+	t.Parallel()
+	s := newScript(5)
+	s.stalled, s.deadline = true, 1500
+	s.sale("A", 1, 1, 10, 1, 5)
+	s.buy("B", 2, 1).ask(15).unknown(1500)
+	s.sale("C", 3, 1, 1480, 2, 4)
+	f := only(t, "progress", s.end())
+	assert.Equal(t, "nobody bought any more from 0.018 s on, with 3 units left, until the load was given up at 1.500 s", f.Text)
+	assert.Contains(t, f.Events, at(s.end(), of(history.Committed, "A")).N)
+}
+
 // TestOthersGotInMeanwhile: a call as long as that, without renewal.
 func TestOthersGotInMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -110,8 +110,8 @@ type Plan struct {
 	Backend  string `json:"backend"`
 	Shape    string `json:"shape"`
 	Masters  int    `json:"masters,omitempty"` // of the quorum shape
-	Redis    string `json:"redis"`            // the version asked for, e.g. "7.0"
-	Server   string `json:"server,omitempty"` // the version that answered, e.g. "Redis 7.0.15"
+	Redis    string `json:"redis"`             // the version asked for, e.g. "7.0"
+	Server   string `json:"server,omitempty"`  // the version that answered, e.g. "Redis 7.0.15"
 
 	Inventory       string `json:"inventory,omitempty"`        // the driver of the store of record: "redis", "postgres"
 	InventoryServer string `json:"inventory_server,omitempty"` // what answered there, when it isn't one of the backend's

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/internal/hint"
 )
 
 // Desk is where the engine hears from its instances. Both functions are called
@@ -159,7 +160,11 @@ func (h *Host) hear(m message) {
 	case msgReady:
 		h.setReady(nil)
 	case msgFailed:
-		h.setReady(errors.New(m.Err))
+		err := errors.New(m.Err)
+		if m.Hint != "" {
+			err = hint.Wrap(err, "%s", m.Hint)
+		}
+		h.setReady(err)
 	case msgDone:
 		h.setDone()
 	case msgEvent:

@@ -2,6 +2,7 @@ package instance_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/instance"
+	"github.com/oversell/oversell/internal/hint"
 	"github.com/oversell/oversell/inventory"
 	"github.com/oversell/oversell/inventory/redisstore"
 	"github.com/oversell/oversell/locks"
@@ -280,4 +282,17 @@ func TestProcessThatIsNoInstance(t *testing.T) {
 	require.Contains(t, h.How(), "exit status 7")
 	require.Contains(t, h.How(), "no such command")
 	h.Stop(t.Context())
+}
+
+func TestAFailedStartKeepsItsHint(t *testing.T) {
+	s := newStand(t, 1)
+	w := world()
+	w.Open = func(context.Context, instance.Inventory, instance.Dialer, int) (inventory.Store, error) {
+		return nil, hint.Wrap(errors.New("too many clients"), "ask for fewer")
+	}
+	h := instance.StartLocal(s.start(1, 1), w, nil, s.desk())
+	defer h.Stop(t.Context())
+	err := h.Ready(t.Context())
+	require.ErrorContains(t, err, "open the inventory: too many clients")
+	require.Equal(t, "ask for fewer", hint.Of(err))
 }

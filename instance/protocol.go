@@ -23,6 +23,7 @@ type message struct {
 	Units    int            `json:"units,omitempty"`    // call
 	Commit   bool           `json:"commit,omitempty"`   // call
 	Err      string         `json:"err,omitempty"`      // failed
+	Hint     string         `json:"hint,omitempty"`     // failed
 }
 
 // The types of messages. The first five go to the engine, the others come from it.

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/internal/hint"
 	"github.com/oversell/oversell/inventory"
 	"github.com/oversell/oversell/locks"
 )
@@ -71,7 +72,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, world World, dial D
 	}
 	err := w.work(ctx, *first.Start, messages)
 	if err != nil {
-		w.send(message{Type: msgFailed, Err: err.Error()})
+		w.send(message{Type: msgFailed, Err: err.Error(), Hint: hint.Of(err)})
 	}
 	return err
 }

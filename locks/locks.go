@@ -15,12 +15,16 @@ import (
 	"github.com/oversell/oversell/result"
 )
 
-// Definite answers. Any other error of Acquire or Release leaves the outcome unknown.
+// Definite answers, and one that can't be. Any other error of Acquire or Release
+// leaves the outcome unknown.
 var (
 	// ErrNotAcquired means that the key is certainly not held by this acquirer.
 	ErrNotAcquired = errors.New("locks: not acquired")
 	// ErrNotHeld means that the key was certainly someone else's, or gone.
 	ErrNotHeld = errors.New("locks: not held")
+	// ErrUntold means that the lock was given back as far as it was still held,
+	// and that this way of locking doesn't say whether it was.
+	ErrUntold = errors.New("locks: not told whether the lock was still held")
 )
 
 // Locker is one instance's client of one lock kind. Safe for concurrent use by
@@ -41,7 +45,7 @@ type Lease interface {
 	// nil if the kind can't tell.
 	Lost() <-chan struct{}
 	// Release gives the lock back. ErrNotHeld means that it was certainly
-	// someone else's or gone.
+	// someone else's or gone; ErrUntold is for kinds that can't say.
 	Release(ctx context.Context) error
 }
 

@@ -48,7 +48,7 @@ var goneAtRelease = Scenario{
 	Steps: []faults.Step{
 		{When: tenth(faults.Releasing), Do: faults.Flush{}},
 		{When: tenth(faults.Releasing), Do: faults.DelayUntilTaken{TTLs: 2}},
-		{When: faults.Trigger{Point: faults.Called, During: 2}, Do: faults.HoldUntilNext{TTLs: 0.9}},
+		{When: faults.Trigger{Point: faults.Called, During: 2}, Do: faults.HoldUntilNext{TTLs: 0.5}},
 	},
 }
 

@@ -1,14 +1,16 @@
 #!/bin/sh
-# Replaces what is between <!-- NAME:begin --> and <!-- NAME:end --> in the
-# README with a file's contents. Usage: scripts/between.sh NAME FILE
+# Replaces what is between <!-- NAME:begin --> and <!-- NAME:end --> in a page,
+# the README unless another one is named, with a file's contents.
+# Usage: scripts/between.sh NAME FILE [PAGE]
 set -eu
 cd "$(dirname "$0")/.."
 
 name=$1
 file=$2
+page=${3:-README.md}
 for end in begin end; do
-	if ! grep -qxF "<!-- $name:$end -->" README.md; then
-		echo "error: README.md has no line <!-- $name:$end -->" >&2
+	if ! grep -qxF "<!-- $name:$end -->" "$page"; then
+		echo "error: $page has no line <!-- $name:$end -->" >&2
 		exit 1
 	fi
 done
@@ -21,9 +23,9 @@ awk -v name="$name" -v file="$file" '
 		skip = 1
 		while ((getline line < file) > 0) print line
 	}
-' README.md >"$new"
+' "$page" >"$new"
 # Written only when it changes, and in place: the file keeps its mode.
-if ! cmp -s "$new" README.md; then
-	cat "$new" >README.md
-	echo "README.md: $name is up to date again"
+if ! cmp -s "$new" "$page"; then
+	cat "$new" >"$page"
+	echo "$page: $name is up to date again"
 fi

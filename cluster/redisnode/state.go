@@ -57,8 +57,8 @@ func AwaitLink(ctx context.Context, replicas []cluster.Node, up bool) error {
 
 // KeyState looks at a key without changing it: its value ("" when absent), and
 // its time to live in milliseconds, -1 when it has none and -2 when there is no
-// such key. Both are of the same instant, but for a key of Tair's type with a
-// version, whose value is asked for behind it.
+// such key. Both are of the same instant, unless the key is one of Tair's with a
+// version.
 func KeyState(ctx context.Context, n cluster.Node, key string) (value string, pttl int64, err error) {
 	err = With(ctx, n, func(ctx context.Context, c *redis.Client) error {
 		var get *redis.StringCmd
@@ -68,34 +68,38 @@ func KeyState(ctx context.Context, n cluster.Node, key string) (value string, pt
 			ttl = p.Do(ctx, "PTTL", key)
 			return nil
 		})
-		otherType := redis.HasErrorPrefix(get.Err(), "WRONGTYPE")
-		if err != nil && !errors.Is(err, redis.Nil) && !otherType {
+		if err != nil && !errors.Is(err, redis.Nil) {
 			return err
 		}
 		if pttl, err = ttl.Int64(); err != nil {
 			return err
 		}
 		value, err = get.Result()
-		if otherType {
-			value, err = versioned(ctx, c, key)
-		}
-		if errors.Is(err, redis.Nil) {
-			// A key whose last millisecond is running may be gone for GET already.
-			value, pttl, err = "", -2, nil
-		}
 		return err
 	})
-	if err != nil {
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		value, pttl, err = versioned(ctx, n, key)
+	}
+	switch {
+	case errors.Is(err, redis.Nil):
+		// A key whose last millisecond is running may be gone for GET already.
+		return "", -2, nil
+	case err != nil:
 		return "", 0, fmt.Errorf("look at the key %q on %s: %w", key, n.Name(), err)
 	}
 	return value, pttl, nil
 }
 
-// versioned is the value of a key with a version.
-func versioned(ctx context.Context, c *redis.Client, key string) (string, error) {
-	parts, err := c.Do(ctx, "EXGET", key).Slice()
-	if err != nil || len(parts) == 0 {
-		return "", err
-	}
-	return fmt.Sprint(parts[0]), nil
+// versioned looks at a key with a version, which GET can't read.
+func versioned(ctx context.Context, n cluster.Node, key string) (value string, pttl int64, err error) {
+	err = With(ctx, n, func(ctx context.Context, c *redis.Client) error {
+		parts, err := c.Do(ctx, "EXGET", key).Slice()
+		if err != nil {
+			return err
+		}
+		value = fmt.Sprint(parts[0])
+		pttl, err = c.Do(ctx, "PTTL", key).Int64()
+		return err
+	})
+	return value, pttl, err
 }

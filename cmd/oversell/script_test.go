@@ -36,9 +36,16 @@ import (
 // $BIN is a PATH on which there is oversell and nothing else. The conditions
 // [docker] and [process] hold when that backend can start servers, [postgres]
 // when PostgreSQL is installed.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+// TestMainJob plays the main scenarios to their verdicts. It is a test of its
+// own because locks that renew want the machine for themselves: scripts of one
+// folder run side by side.
+func TestMainJob(t *testing.T) { runScripts(t, "testdata/mainjob") }
+
+func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {

@@ -21,6 +21,7 @@ import (
 	"github.com/oversell/oversell/inventory/redisstore"
 	"github.com/oversell/oversell/locks"
 	"github.com/oversell/oversell/locks/naive"
+	"github.com/oversell/oversell/locks/peers"
 	"github.com/oversell/oversell/locks/safe"
 	"github.com/oversell/oversell/reports"
 	"github.com/oversell/oversell/scenarios"
@@ -31,7 +32,7 @@ func (a *app) join() {
 	containers, processes := docker.New(), process.New()
 
 	a.scenarios = scenarios.All()
-	a.groups = map[string][]locks.Kind{naiveGroup: naive.All(), safeGroup: safe.All()}
+	a.groups = map[string][]locks.Kind{naiveGroup: naive.All(), safeGroup: safe.All(), peersGroup: peers.All()}
 	a.kinds = slices.Concat(a.groups[naiveGroup], a.groups[safeGroup], a.groups[peersGroup])
 	a.faults = faults.All()
 	a.checks = checks.All()

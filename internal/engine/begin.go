@@ -57,7 +57,7 @@ func (r *run) startServers(ctx context.Context) error {
 		r.plan.Masters = len(r.lock.Nodes)
 	}
 	if r.lock.KeyPrefix != "" {
-		r.plan.Key = r.lock.KeyPrefix + lockKey(r.plan.Scenario)
+		r.plan.Key = keyOf(r.job.Kind, r.lock.KeyPrefix, r.plan.Scenario)
 	}
 	if r.e.inventory.place != nil {
 		r.plan.InventoryServer = r.e.inventory.place.Server

@@ -51,6 +51,38 @@ func TestDecidePicksTheTrialThatDecidesTheGate(t *testing.T) {
 	require.Equal(t, result.Fail, r.Gate)
 	require.Equal(t, 4, r.Trials)
 	require.Equal(t, 2, r.Violations)
+	require.Equal(t, map[result.Verdict]int{result.Oversold: 1, result.Mismatch: 1, result.OK: 2}, r.Verdicts)
+	require.InDelta(t, 0.5, r.Rate.Share, 1e-9)
+}
+
+func TestOneViolationInManyFailsTheGate(t *testing.T) {
+	trials := make([]result.Run, 300)
+	for i := range trials {
+		trials[i] = result.Run{Gate: result.Pass, Verdict: result.OK, Seed: int64(i)}
+	}
+	r := decide(trials)
+	require.Equal(t, result.Pass, r.Gate)
+	require.InDelta(t, 0.0122, r.Rate.High, 1e-4, "0 of 300 is not never")
+	require.Zero(t, r.Rate.Low)
+
+	trials[137].Gate, trials[137].Verdict = result.Fail, result.Oversold
+	trials[200].Gate, trials[200].Verdict = result.GateUnresolved, result.Inconclusive
+	r = decide(trials)
+	require.Equal(t, result.Fail, r.Gate)
+	require.Equal(t, int64(137), r.Seed)
+	require.Equal(t, []int{300, 1, 1}, []int{r.Trials, r.Violations, r.Inconclusive})
+	require.InDelta(t, 1.0/299, r.Rate.Share, 1e-9, "who says nothing isn't counted")
+}
+
+func TestNoTwoTrialsSellTheSameArticle(t *testing.T) {
+	seen := map[string]bool{}
+	for _, redis := range []string{"", "7.0", "8.0"} {
+		for trial := range 3 {
+			name := sku(Job{Redis: redis}, int64(trial), trial+1)
+			require.False(t, seen[name], name)
+			seen[name] = true
+		}
+	}
 }
 
 func TestRunDirectoriesDontClash(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oversell/oversell/faults"
 	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/locks"
 	"github.com/oversell/oversell/scenarios"
 )
 
@@ -19,6 +20,15 @@ const keyPrefix = "oversell:"
 // lockKey is the rest of it.
 func lockKey(scenario string) string { return "lock:" + scenario }
 
+// keyOf is the lock's key as the kind has it on the server.
+func keyOf(k locks.Kind, prefix, scenario string) string {
+	key := prefix + lockKey(scenario)
+	if k.KeyForm != nil {
+		return k.KeyForm(key)
+	}
+	return key
+}
+
 // newPlan writes down what a trial is going to do.
 func (e *Engine) newPlan(j Job, trial int) history.Plan {
 	s, l := j.Scenario, j.Scenario.Load
@@ -30,7 +40,7 @@ func (e *Engine) newPlan(j Job, trial int) history.Plan {
 		Stock: l.Stock, Instances: l.Instances, Buyers: l.Buyers, Requests: l.Wanted(),
 		TTL: l.TTL, Call: l.Call, RetryEvery: l.RetryEvery, StallAfter: l.StallAfter,
 		MinSold: min(minSold, l.Stock),
-		Key:     keyPrefix + lockKey(s.Name), SKU: sku(j, seed, trial),
+		Key:     keyOf(j.Kind, keyPrefix, s.Name), SKU: sku(j, seed, trial),
 		Seed: seed, Trial: trial, Steps: planSteps(s.Steps), Started: time.Now().UTC(),
 		Expected: string(j.expected()), Command: j.Command, Version: e.cfg.Version,
 	}

@@ -43,12 +43,6 @@ type call struct {
 	overtaken bool // someone else's call began meanwhile
 }
 
-type heal struct {
-	step int
-	name string
-	do   faults.Heal
-}
-
 func newStage(run context.Context, steps []faults.Step, t faults.Target, hosts func(int) *instance.Host, disable func(string) bool) *stage {
 	return &stage{
 		run: run, steps: steps, target: t, rec: t.History, hosts: hosts, disable: disable,
@@ -233,57 +227,6 @@ func (s *stage) busy(by int) {
 	defer s.mu.Unlock()
 	s.active += by
 	s.quiet = s.rec.Now()
-}
-
-// later plans the healing of step i: after its For, or at the end of the load.
-func (s *stage) later(i int, name string, undo faults.Heal) {
-	if undo == nil {
-		return
-	}
-	h := heal{step: i + 1, name: name, do: undo}
-	after := s.steps[i].For
-	if after == 0 {
-		s.mu.Lock()
-		s.heals = append(s.heals, h)
-		s.mu.Unlock()
-		return
-	}
-	s.healing.Go(func() {
-		t := time.NewTimer(after)
-		defer t.Stop()
-		select {
-		case <-t.C:
-			s.heal(s.run, h)
-		case <-s.run.Done():
-		}
-	})
-}
-
-// healBound bounds the healing of one fault. A sentinel older than 7.0 takes
-// some ten seconds to demote a master that came back.
-const healBound = 30 * time.Second
-
-func (s *stage) heal(ctx context.Context, h heal) {
-	e := history.Event{Kind: history.FaultHealed, Fault: h.name, Step: h.step}
-	ctx, cancel := context.WithTimeout(ctx, healBound)
-	defer cancel()
-	how, err := h.do(ctx)
-	if e.Text = how; err != nil {
-		e.Kind, e.Err = history.FaultFailed, "heal: "+err.Error()
-	}
-	s.rec.Record(e)
-}
-
-// healAll heals, newest first, what is not healed yet, and waits for the rest.
-func (s *stage) healAll(ctx context.Context) {
-	s.mu.Lock()
-	heals := s.heals
-	s.heals = nil
-	s.mu.Unlock()
-	for i := len(heals) - 1; i >= 0; i-- {
-		s.heal(ctx, heals[i])
-	}
-	s.healing.Wait()
 }
 
 // playTimed injects the steps that stand at a time, as the load goes on.

@@ -53,6 +53,7 @@ type buyer struct {
 	// Of the current schedule, guarded by w.mu.
 	pend     []*pending
 	arrivals int
+	silent   int // events of the purchase since it has sent something
 	locker   locks.Locker
 	cancel   context.CancelFunc
 	starting bool // its locker is being made: what that sends has no order with anything
@@ -82,6 +83,7 @@ func (b *buyer) arrive(p *pending) {
 		return
 	}
 	b.arrivals++
+	b.silent = 0
 	b.w.seq++
 	p.seq, p.sent = b.w.seq, b.w.now()
 	p.shape = b.w.shapeOf(b, p)

@@ -77,6 +77,9 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) Write(p []byte) (int, error) {
 	c.w.mu.Lock()
 	defer c.w.mu.Unlock()
+	if c.w.over {
+		c.w.strays++
+	}
 	switch {
 	case c.closed:
 		return 0, net.ErrClosed

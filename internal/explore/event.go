@@ -44,7 +44,7 @@ func (e event) String() string {
 	switch {
 	case e.buyer() == 0:
 		return e.act().String()
-	case e.act() == deliver || e.act() == loseReply || e.act() == loseSend:
+	case e.act() == deliver || e.act() == giveBack || e.act() == loseReply || e.act() == loseSend:
 		return fmt.Sprintf("%s %d.%d", e.act(), e.buyer(), e.index())
 	}
 	return fmt.Sprintf("%s %d", e.act(), e.buyer())

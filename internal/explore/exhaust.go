@@ -156,7 +156,7 @@ func (w *world) final(bad outcome) view {
 func (w *world) has(ev event) bool {
 	if n := ev.buyer(); n > 0 && ev.act() <= giveBack {
 		b := w.buyers[n-1]
-		return !b.crashed && ev.index() < len(b.pend)
+		return !b.crashed && ev.index() < len(b.pend) && (b.pend[ev.index()].kind == ofCall) == (ev.act() == giveBack)
 	}
 	for _, e := range w.enabled(nil) {
 		if e == ev {

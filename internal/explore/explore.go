@@ -114,6 +114,7 @@ type team struct {
 	c    Case
 	halt func()
 	beat atomic.Int64
+	left atomic.Bool // goroutines of the lock wait for ever
 }
 
 // work runs f in as many bubbles as there are workers, and returns when all
@@ -123,12 +124,15 @@ func (tm *team) work(f func(k *worker) error) error {
 	var all sync.WaitGroup
 	for i := range errs {
 		all.Go(func() {
-			inBubble(tm.cfg.T, func() {
-				errs[i] = tm.worker(i, f)
+			left := inBubble(tm.cfg.T, func() {
+				errs[i] = tm.worker(f)
 				if errs[i] != nil {
 					tm.halt()
 				}
 			})
+			if left {
+				tm.left.Store(true)
+			}
 		})
 	}
 	done := make(chan struct{})
@@ -143,7 +147,7 @@ func (tm *team) work(f func(k *worker) error) error {
 	return worst(errs)
 }
 
-func (tm *team) worker(i int, f func(k *worker) error) error {
+func (tm *team) worker(f func(k *worker) error) error {
 	w, err := newWorld(tm.c)
 	if err != nil {
 		return err
@@ -151,9 +155,14 @@ func (tm *team) worker(i int, f func(k *worker) error) error {
 	defer w.close()
 	w.beat = &tm.beat
 	if err := w.pilot(); err != nil {
+		_ = w.end()
 		return err
 	}
-	return f(&worker{w: w, beat: &tm.beat, n: i})
+	if err := f(&worker{w: w, beat: &tm.beat}); err != nil {
+		_ = w.end()
+		return err
+	}
+	return nil
 }
 
 // worst is the error that says most.
@@ -206,6 +215,7 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 	if err != nil {
 		return err
 	}
+	r.LeavesOn = r.LeavesOn || tm.left.Load()
 	return r.take(g, why, cfg)
 }
 

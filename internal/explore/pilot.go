@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -29,7 +30,10 @@ func (w *world) pilot() error {
 		{[]Budget{{LostReply, 1}}, loseSecond, false},
 	} {
 		w.c.Hazards, w.c.Faults, w.c.Preemptions = p.hazards, 0, -1
-		if err := w.play(p.choose); err != nil {
+		switch err := w.play(p.choose); {
+		case errors.Is(err, errSilent):
+			return w.neverGrants()
+		case err != nil:
 			return err
 		}
 		if p.sells && len(w.shelf.orders) == 0 {
@@ -49,11 +53,9 @@ func (w *world) leftBehind() error {
 	if err := w.end(); err != nil {
 		return err
 	}
-	before := w.arrivals()
+	before := w.strays
 	w.sleep(2*w.c.TTL, func() bool { return false })
-	if w.arrivals() != before {
-		w.fresh = true
-	}
+	w.fresh = w.fresh || w.strays != before
 	return nil
 }
 
@@ -71,6 +73,13 @@ func (w *world) play(choose func(evs []event, taken int) int) error {
 	return w.trouble
 }
 
+// errSilent is what fails a schedule in which a buyer asks for the lock again and
+// again, and nothing is sent.
+var errSilent = errors.New("explore: it asks again and again without sending a command")
+
+// maxSilent is how many events of a buyer may follow each other without a command.
+const maxSilent = 2000
+
 // neverGrants says what a lock did that nobody got although it was free.
 func (w *world) neverGrants() error {
 	var says string
@@ -79,7 +88,6 @@ func (w *world) neverGrants() error {
 			says = b.lastErr
 		}
 	}
-	_ = w.end()
 	switch {
 	case strings.Contains(says, "dial tcp") || strings.Contains(says, nowhereAddr):
 		return hint.Wrap(fmt.Errorf("%s opens connections of its own: %s", w.c.Kind.Name, says),

@@ -53,15 +53,26 @@ var goroutineHead = regexp.MustCompile(`^goroutine \d+ \[([^\]]*)\]`)
 
 // blame says why a goroutine in such a state keeps its bubble's clock from
 // moving on. The first that fits any goroutine counts.
-var blame = []struct{ state, why string }{
+var blame = []suspect{
+	{"IO wait", "it uses a real connection or file, which the fake clock can't move; use the clients, or the Dial, that New is given"},
 	{"running", "it spins without ever waiting"},
 	{"runnable", "it spins without ever waiting"},
-	{"IO wait", "it uses a real connection or file, which the fake clock can't move; use the clients, or the Dial, that New is given"},
 	{"syscall", "it waits in a system call, which the fake clock can't move"},
 	{"sync.Mutex.Lock", "it waits for a mutex whose holder waits for a server or a timer"},
 	{"sync.RWMutex", "it waits for a mutex whose holder waits for a server or a timer"},
 	{"chan", "it waits for a channel that was made outside of the lock, before it"},
 	{"select", "it waits for a channel that was made outside of the lock, before it"},
+}
+
+type suspect struct{ state, why string }
+
+// fits reports whether a goroutine in such a state, with that stack, is one.
+// Whoever was about to be woken by a connection counts as waiting for it.
+func (b suspect) fits(state, stack string) bool {
+	if b.state == "IO wait" && strings.Contains(stack, "internal/poll.runtime_pollWait") {
+		return true
+	}
+	return strings.HasPrefix(state, b.state)
 }
 
 // diagnose looks for the goroutine that keeps a bubble from standing still.
@@ -74,7 +85,7 @@ func diagnose(kind string) error {
 			if m == nil || !strings.Contains(m[1], "synctest bubble") || strings.Contains(m[1], "durable") {
 				continue
 			}
-			if strings.HasPrefix(m[1], b.state) && !strings.Contains(s, "explore.(*worker)") {
+			if b.fits(m[1], s) && !strings.Contains(s, "explore.(*worker)") {
 				return &StuckError{Kind: kind, Why: b.why, Stack: firstLines(s, 24)}
 			}
 		}

@@ -40,6 +40,7 @@ type world struct {
 	wake chan struct{}
 	// All below is of the current schedule.
 	over     bool
+	strays   int // commands sent between schedules
 	seq      int
 	waiting  map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
 	tokens   map[string]*token
@@ -94,6 +95,9 @@ func newWorld(c Case) (*world, error) {
 func (w *world) close() {
 	for _, b := range w.buyers {
 		_ = b.clients.Redis.Close()
+	}
+	if w.fresh { // what goes on finds its clients closed, sooner or later
+		time.Sleep(100 * w.c.TTL)
 	}
 	for _, s := range w.servers {
 		s.Close()
@@ -150,7 +154,7 @@ func (w *world) beginBuyer(b *buyer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.mu.Lock()
 	b.pend, b.trail, b.events = nil, nil, nil
-	b.arrivals, b.tokens = 0, 0
+	b.arrivals, b.tokens, b.silent = 0, 0, 0
 	b.starting, b.done, b.crashed, b.held = true, false, false, false
 	b.view, b.lastErr, b.locker, b.cancel = newView(), "", nil, cancel
 	w.mu.Unlock()
@@ -205,6 +209,10 @@ func (w *world) record(b *buyer, e history.Event) {
 	if e.Err != "" && !w.over {
 		b.lastErr = e.Err
 	}
+	if b.silent++; b.silent > maxSilent && w.trouble == nil && !w.over && !b.crashed {
+		w.trouble = fmt.Errorf("%s: %w: %s", w.c.Kind.Name, errSilent, b.lastErr)
+		w.signal()
+	}
 	if w.keep && !w.over {
 		b.events = append(b.events, e)
 	}
@@ -249,7 +257,7 @@ func (w *world) settle(b *buyer, arrivals int) {
 	if came {
 		return
 	}
-	w.sleep(limit, func() bool { return !b.alive() || b.arrivals != arrivals })
+	w.sleep(limit, func() bool { return !b.alive() || b.arrivals != arrivals || w.trouble != nil })
 }
 
 // pauseLimit is longer than any pause of a waiter.

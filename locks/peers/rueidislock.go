@@ -25,8 +25,7 @@ import (
 // enough for it, and the defaults for the rest. It waits for the server's
 // notices instead of polling, and extends by itself every half of the TTL.
 //
-// Its release says nothing of what became of it: Release never returns
-// ErrNotHeld. Its waiting retries whatever fails, so Acquire waits until ctx
+// Its release says nothing of what became of it, so Release gives ErrUntold. Its waiting retries whatever fails, so Acquire waits until ctx
 // ends where others would report a refusal.
 func rueidislockKind() locks.Kind {
 	return locks.Kind{
@@ -36,8 +35,11 @@ func rueidislockKind() locks.Kind {
 		Topologies: []cluster.Shape{cluster.Single, cluster.Sentinel},
 		Needs:      []cluster.Capability{cluster.Tracking},
 		Renews:     true,
+		// The server's notices, and a broken connection, tell it at once that the
+		// key may be gone. What it learns by its clock, it learns up to half a TTL
+		// too late for a partition.
 		Withstands: slices.Concat(locks.WithstoodByExpiry(), locks.WithstoodByOwnerCheck(), locks.WithstoodByRenewal(),
-			[]result.Hazard{result.FrozenServer}),
+			[]result.Hazard{result.FrozenServer, result.LostData, result.ClockJump, result.LostMaster}),
 		KeyForm: func(key string) string { return key + rueidisInfix + "lock" },
 		New: func(_ context.Context, c locks.Clients, opts locks.Options) (locks.Locker, error) {
 			if c.Redis == nil || c.Dial == nil || len(c.Addrs) == 0 {
@@ -180,7 +182,8 @@ type rueidisLease struct {
 // Lost is closed when the library has ended the lock's context by itself.
 func (l *rueidisLease) Lost() <-chan struct{} { return l.lost }
 
-// Release blocks until the library has removed its key, or given up on that.
+// Release blocks until the library has removed its key, or given up on that. It
+// doesn't say which.
 func (l *rueidisLease) Release(ctx context.Context) error {
 	l.stop()
 	done := make(chan struct{})
@@ -190,7 +193,7 @@ func (l *rueidisLease) Release(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
-		return nil
+		return locks.ErrUntold
 	case <-ctx.Done():
 		return fmt.Errorf("release: %w", locks.Ended(ctx))
 	}

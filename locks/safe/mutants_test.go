@@ -38,7 +38,6 @@ var mutants = map[string]scheme{
 		remover: func(key, _ string) []any { return []any{"del", key} }})},
 	"blind CAD":            {renews: true, by: always(blindTair{})},
 	"a quorum of 2":        {renews: true, quorum: true, by: always(newLua()), enough: func(int) int { return 2 }},
-	"a quorum of all":      {renews: true, quorum: true, by: always(newLua()), enough: func(n int) int { return n }},
 	"quorum, blind delete": {renews: true, quorum: true, by: always(luaOf(`return redis.call('DEL', KEYS[1])`, ""))},
 }
 

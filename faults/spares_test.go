@@ -1,0 +1,21 @@
+package faults_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/oversell/oversell/faults"
+)
+
+// Whoever adds a fault says what it does to servers: what isn't listed as
+// sparing them costs a start, what is listed wrongly spoils the next run.
+func TestWhatSparesServers(t *testing.T) {
+	harms := map[string]bool{
+		"freeze-server": true, "kill-server": true, "restart-server": true, "cut-replication": true, "kill-master": true,
+		"failover": true, "evict": true, "fill-memory": true, "clock-jump": true,
+	}
+	for _, f := range faults.All() {
+		require.Equal(t, !harms[f.Name()], faults.Spares(f), f.Name())
+	}
+}

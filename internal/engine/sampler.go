@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/redisnode"
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/result"
+)
+
+// sampler keeps what the dashboards of the incident showed of the lock's server.
+type sampler struct {
+	rec *history.Recorder
+	c   *cluster.Cluster
+
+	mu          sync.Mutex
+	first, last map[string]float64
+	begun, over time.Duration
+	most        map[string]float64
+}
+
+func newSampler(rec *history.Recorder, c *cluster.Cluster) *sampler {
+	return &sampler{rec: rec, c: c, most: map[string]float64{}}
+}
+
+// sampleEvery is how often the server is asked for its own metrics.
+const sampleEvery = 250 * time.Millisecond
+
+// watch samples until the returned function is called.
+func (s *sampler) watch(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(sampleEvery)
+		defer tick.Stop()
+		for {
+			s.sample(ctx)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		last, done := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+		s.sample(last)
+		done()
+		cancel()
+		wg.Wait()
+	}
+}
+
+// sample asks the node that was the master when the run began, as a dashboard
+// would; when it is gone the values stay as they were.
+func (s *sampler) sample(ctx context.Context) {
+	info, err := redisnode.ServerInfo(ctx, s.c.Nodes[0])
+	if err != nil {
+		return
+	}
+	values := map[string]float64{}
+	for k, v := range info {
+		if f, ok := number(v); ok {
+			values[k] = f
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last, s.over = values, s.rec.Now()
+	if s.first == nil {
+		s.first, s.begun = values, s.over
+	}
+	for k, v := range values {
+		s.most[k] = max(s.most[k], v)
+	}
+}
+
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	case float64:
+		return n, true
+	}
+	return 0, false
+}
+
+// summary is the server's side of the run, in the names of result.Info*.
+func (s *sampler) summary() map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]any{}
+	seconds := (s.over - s.begun).Seconds()
+	if seconds <= 0 {
+		return out
+	}
+	grew := func(name string) (float64, bool) {
+		v, ok := s.last[name]
+		return v - s.first[name], ok && v >= s.first[name]
+	}
+	if cpu, ok := grew("used_cpu"); ok {
+		out[result.InfoCPU] = round1(100 * cpu / seconds)
+	}
+	if n, ok := grew("total_commands_processed"); ok {
+		out[result.InfoCommands] = round1(n / seconds)
+	}
+	if n, ok := grew("slowlog_len"); ok {
+		out[result.InfoSlowLog] = n
+	}
+	if n, ok := s.most["used_memory"]; ok {
+		out[result.InfoMemory] = n
+	}
+	if n, ok := s.most["connected_clients"]; ok {
+		out[result.InfoConnections] = n
+	}
+	return out
+}
+
+func round1(f float64) float64 { return float64(int64(f*10+0.5)) / 10 }
+
+// record puts the summary into the history.
+func (s *sampler) record() {
+	s.rec.Record(history.Event{Kind: history.ServerInfo, Server: s.c.Nodes[0].Name(), Info: s.summary()})
+}

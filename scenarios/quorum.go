@@ -11,6 +11,13 @@ import (
 // quorumBound is how long a holder waits for others to get in.
 const quorumBound = 3 * time.Second
 
+// quorumLoad makes load smaller: buyers of a lock that wants a majority of five
+// get in each other's way, and a crowd of them tests patience and not the lock.
+func quorumLoad(l Load) Load {
+	l.Stock, l.Instances, l.Buyers, l.RetryEvery = 30, 4, 24, 60*time.Millisecond
+	return l
+}
+
 // quorumLosesOne restarts one of five masters without its data while the lock
 // is held on a majority.
 var quorumLosesOne = Scenario{
@@ -18,7 +25,7 @@ var quorumLosesOne = Scenario{
 	Summary: "one of five masters restarts without its data while the lock is held",
 	Hazard:  result.LostMinority,
 	Shape:   cluster.Quorum,
-	Load:    longTTL(),
+	Load:    quorumLoad(longTTL()),
 	Steps: []faults.Step{
 		{When: tenth(faults.Called), Do: faults.RestartServer{Nodes: 1}},
 		{When: tenth(faults.Called), Do: faults.Outlast{Sales: 3, Bound: quorumBound}},
@@ -31,7 +38,7 @@ var quorumSlowOne = Scenario{
 	Summary: "one of five masters answers slower than the TTL",
 	Hazard:  result.LostMinority,
 	Shape:   cluster.Quorum,
-	Load:    flashSale(),
+	Load:    quorumLoad(flashSale()),
 	Steps: []faults.Step{
 		{When: tenth(faults.Called), Do: faults.SlowServers{Nodes: 1, TTLs: 1.5}},
 	},
@@ -44,7 +51,7 @@ var quorumLosesThree = Scenario{
 	Summary: "three of five masters restart without their data while the lock is held",
 	Hazard:  result.LostMajority,
 	Shape:   cluster.Quorum,
-	Load:    longTTL(),
+	Load:    quorumLoad(longTTL()),
 	Steps: []faults.Step{
 		{When: tenth(faults.Called), Do: faults.RestartServer{Nodes: 3}},
 		{When: tenth(faults.Called), Do: faults.Outlast{Sales: 3, Bound: quorumBound}},

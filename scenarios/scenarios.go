@@ -50,6 +50,14 @@ type Load struct {
 	Linger time.Duration
 }
 
+// WithTTL returns l with another TTL. A longer one keeps the key of a dead or a
+// slow holder longer, and that is no stall yet.
+func (l Load) WithTTL(ttl time.Duration) Load {
+	l.StallAfter += max(0, 2*(ttl-l.TTL))
+	l.TTL = ttl
+	return l
+}
+
 // flashSale is the load that most scenarios share: enough buyers that somebody
 // always waits, and calls that are short beside the TTL.
 func flashSale() Load {

@@ -94,7 +94,10 @@ func (c *conn) command(cmd command) bool {
 	if answered {
 		c.session.expect(p.twin())
 	}
-	return c.send(c.upstream, cmd.raw) && c.send(c.upstream, cmd.raw)
+	if !c.send(c.upstream, cmd.raw) {
+		return false
+	}
+	return c.send(c.upstream, cmd.raw)
 }
 
 // twin is the second sending of a command, whose reply the instance must not see.

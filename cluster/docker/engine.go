@@ -120,6 +120,7 @@ func decideRyuk(ctx context.Context, cli *client.Client, s settings) string {
 	if s.ryukDisabled != "" {
 		return onOff(s.ryukDisabled) + ", by ~/.testcontainers.properties"
 	}
+	//lint:ignore SA1019 it names the image of this very version, and nothing else does
 	image := testcontainers.ReaperDefaultImage
 	if p := hubPrefix(s); p != "" {
 		image = strings.TrimSuffix(p, "/") + "/" + image

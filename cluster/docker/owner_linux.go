@@ -16,7 +16,7 @@ func startOf(pid int) (string, error) {
 	}
 	// The command's name, in parentheses, may hold spaces and parentheses itself.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	const state, startTime = 3 - 3, 22 - 3 // as numbered in proc(5), from the third on
+	const state, startTime = 0, 22 - 3 // proc(5) counts from 1, and state is its third
 	if len(fields) <= startTime {
 		return "", fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields)+2)
 	}

@@ -66,7 +66,7 @@ func TestADatabaseOfYourOwn(t *testing.T) {
 	place := database(t)
 	dir := t.TempDir()
 	cmd, stdout, stderr := program(t, dir, "run", "--backend", "process", "--inventory-url", place.DSN,
-		"--stock", "30", "--instances", "2", "--buyers", "40")
+		"--lock", "naive", "--stock", "30", "--instances", "2", "--buyers", "40")
 	require.NoError(t, cmd.Run(), "%s%s", stdout, stderr)
 	assert.Contains(t, stderr.String(), "inventory postgres: PostgreSQL ")
 	assert.Contains(t, stderr.String(), "$PGPASSWORD keeps them off it")
@@ -99,7 +99,7 @@ func TestADatabaseOfYourOwn(t *testing.T) {
 func TestADatabaseThatDiesDuringTheRun(t *testing.T) {
 	place := database(t)
 	dir := t.TempDir()
-	cmd, _, stderr := program(t, dir, "run", "--backend", "process", "--inventory-url", place.DSN, "--lock", "safe", "--stock", "400")
+	cmd, _, stderr := program(t, dir, "run", "--backend", "process", "--inventory-url", place.DSN, "--lock", "naive", "--stock", "400")
 	require.NoError(t, cmd.Start())
 	require.Eventually(t, func() bool {
 		found, _ := filepath.Glob(filepath.Join(dir, "runs", "2*", "history.jsonl"))

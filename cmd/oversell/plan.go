@@ -203,7 +203,7 @@ func withLoad(s scenarios.Scenario, o *runOptions) scenarios.Scenario {
 		}
 	}
 	if o.TTL != nil {
-		s.Load.TTL = *o.TTL
+		s.Load = s.Load.WithTTL(*o.TTL)
 	}
 	return s
 }

@@ -30,6 +30,7 @@ type stage struct {
 	heals    []heal
 	killed   map[int]bool // instances that a fault has killed
 	paused   map[int]bool // instances that a fault has paused
+	bare     map[int]bool // instances that were granted a key that has no expiry yet
 	active   int          // injections going on
 	quiet    time.Duration
 	rng      *rand.Rand
@@ -47,7 +48,7 @@ func newStage(run context.Context, steps []faults.Step, t faults.Target, hosts f
 	return &stage{
 		run: run, steps: steps, target: t, rec: t.History, hosts: hosts, disable: disable,
 		counts: make([]int, len(steps)), injected: make([]bool, len(steps)), begun: make([]bool, len(steps)),
-		calls: map[string]*call{}, killed: map[int]bool{}, paused: map[int]bool{},
+		calls: map[string]*call{}, killed: map[int]bool{}, paused: map[int]bool{}, bare: map[int]bool{},
 		rng: rand.New(rand.NewPCG(uint64(t.Plan.Seed), 0x0ca11)),
 	}
 }
@@ -68,12 +69,33 @@ func (s *stage) onWire(ctx context.Context, p wire.Point, x *wire.Exchange) wire
 		return wire.Pass
 	}
 	answer := wire.Pass
-	for _, point := range pointsOf(p, x) {
+	points := pointsOf(p, x)
+	if s.prolongs(p, x) {
+		points = append([]faults.Point{faults.Renewing}, points...)
+	}
+	for _, point := range points {
 		m := faults.Moment{Point: point, Instance: x.Instance, Exchange: x}
 		m.Answer = func(a wire.Action) { answer = a }
 		s.reach(ctx, m)
 	}
 	return answer
+}
+
+// prolongs reports whether a blind expiry renews a key, as a watchdog without
+// an owner check does. SETNX is the one way to acquire that can't set an expiry:
+// what follows it gives the key its first.
+func (s *stage) prolongs(p wire.Point, x *wire.Exchange) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case p == wire.OnReply && x.Role == wire.Acquire && x.Reply.Granted():
+		s.bare[x.Instance] = x.Name == "SETNX"
+	case p == wire.OnCommand && x.Role == wire.Expire:
+		first := s.bare[x.Instance]
+		s.bare[x.Instance] = false
+		return !first
+	}
+	return false
 }
 
 // pointsOf tells which points a command on the lock's key stands at.

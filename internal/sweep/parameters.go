@@ -38,7 +38,7 @@ func putTTL(s *scenarios.Scenario, v Value) error {
 	for i, st := range s.Steps {
 		s.Steps[i].Do = stretch(st.Do, factor)
 	}
-	s.Load.TTL = ttl
+	s.Load = s.Load.WithTTL(ttl)
 	return nil
 }
 

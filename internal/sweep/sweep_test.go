@@ -98,6 +98,8 @@ func TestSweepingTheTTLLeavesTheWorldAsItIs(t *testing.T) {
 	t.Parallel()
 	s := put(t, "ttl=900ms")
 	assert.Equal(t, 900*time.Millisecond, s.Load.TTL)
+	assert.Equal(t, 1200*time.Millisecond, s.Load.StallAfter, "who waits for a longer TTL isn't stalled")
+	assert.Zero(t, put(t, "ttl=100ms").Load.StallAfter, "a shorter one takes nothing away")
 	assert.InDelta(t, 0.5, s.Steps[0].Do.(faults.SlowCall).TTLs, 1e-9, "the call takes 450 ms as before")
 	assert.InDelta(t, 2.0/3, s.Steps[2].Do.(faults.PauseInstance).TTLs, 1e-9)
 	assert.Equal(t, faults.HoldOvertaker{TTLs: 0.9}, s.Steps[1].Do, "who waits for another waits in TTLs")

@@ -68,6 +68,9 @@ func (c *Session) Do(reply []byte, args []string) []byte {
 	return append(reply, c.out.Bytes()...)
 }
 
+// RESP3 reports whether the client has asked for version 3 of the protocol.
+func (c *Session) RESP3() bool { return c.peer.Resp3 }
+
 // Flush removes every key. Scripts stay.
 func (s *Simulated) Flush() { s.mini.FlushAll() }
 

@@ -94,6 +94,12 @@ func TestStageTellsPointsFromTheWire(t *testing.T) {
 		{wire.OnLost, wire.Exchange{Instance: 7, Key: "lock", Role: wire.Acquire}},
 		{wire.OnLost, wire.Exchange{Instance: 8, Key: "lock", Role: wire.Renew}},
 		{wire.OnLost, wire.Exchange{Instance: 9, Key: "lock", Role: wire.Release}},
+		// SETNX can't set an expiry, so the first that follows is no renewal.
+		{wire.OnReply, wire.Exchange{Instance: 10, Key: "lock", Role: wire.Acquire, Name: "SETNX", Reply: granted}},
+		{wire.OnCommand, wire.Exchange{Instance: 10, Key: "lock", Role: wire.Expire}},
+		{wire.OnCommand, wire.Exchange{Instance: 10, Key: "lock", Role: wire.Expire}},
+		{wire.OnReply, wire.Exchange{Instance: 11, Key: "lock", Role: wire.Acquire, Name: "SET", Reply: granted}},
+		{wire.OnCommand, wire.Exchange{Instance: 11, Key: "lock", Role: wire.Expire}},
 	} {
 		require.Equal(t, wire.Pass, s.onWire(t.Context(), c.point, &c.x))
 	}
@@ -101,7 +107,7 @@ func TestStageTellsPointsFromTheWire(t *testing.T) {
 	for _, m := range log.moments {
 		got = append(got, m.Instance)
 	}
-	require.Equal(t, []int{1, 4, 5}, got)
+	require.Equal(t, []int{1, 4, 5, 10, 10, 11, 11}, got)
 }
 
 func TestStagePlaysStepsInOrderAndAfterEachOther(t *testing.T) {

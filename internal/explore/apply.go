@@ -196,7 +196,15 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 			return []byte("-ERR not simulated\r\n"), false
 		}
 		w.noteScript(args)
-		reply = p.conn.sess.Do(reply, args)
+	}
+	key := w.memoKey(p)
+	if known, ok := w.recall(p, key); ok {
+		reply = known
+	} else {
+		for _, args := range p.batch {
+			reply = p.conn.sess.Do(reply, args)
+		}
+		w.remember(p, key, reply, before)
 	}
 	if w.learn {
 		w.learnFrom(b, p)

@@ -3,6 +3,7 @@ package explore
 import (
 	"math"
 	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,7 @@ func BenchmarkSchedules(b *testing.B) {
 		b.Run(c.lock+"/"+c.hazard, func(b *testing.B) {
 			var runs, events int64
 			for b.Loop() {
-				r := benchmarked(b, two(b, kind(b, c.lock), c.hazard), Config{Unreduced: true})
+				r := benchmarked(b, two(b, kind(b, c.lock), c.hazard), Config{Unreduced: true, recall: true})
 				runs, events = runs+r.Runs, events+r.Events
 			}
 			b.ReportMetric(float64(runs)/b.Elapsed().Seconds(), "schedules/s")
@@ -52,6 +53,7 @@ func BenchmarkDecide(b *testing.B) {
 
 func benchmarked(b *testing.B, c Case, cfg Config) *Report {
 	b.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // as the command does
 	cfg.T, cfg.Workers, cfg.Strategy = bubbles, runtime.GOMAXPROCS(0), Exhaustive
 	r, err := Explore(b.Context(), c, cfg)
 	require.NoError(b, err)

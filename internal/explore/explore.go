@@ -40,6 +40,7 @@ type Config struct {
 	// StuckAfter is how long in real time one event may take; 0 means 20 s.
 	StuckAfter time.Duration
 
+	recall  bool // remember scripts although unreduced
 	noInfer bool // merge states, but run every edge
 }
 
@@ -153,7 +154,7 @@ func (tm *team) worker(f func(k *worker) error) error {
 		return err
 	}
 	defer w.close()
-	w.beat = &tm.beat
+	w.beat, w.plain = &tm.beat, tm.cfg.Unreduced && !tm.cfg.recall
 	if err := w.pilot(); err != nil {
 		_ = w.end()
 		return err

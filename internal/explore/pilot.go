@@ -45,6 +45,9 @@ func (w *world) pilot() error {
 	}
 	w.learn = false
 	w.loadScripts()
+	if !w.plain {
+		w.memo = newMemo(w.scripts)
+	}
 	return nil
 }
 

@@ -27,9 +27,11 @@ type world struct {
 	buyers  []*buyer
 	scripts []string // that are in the servers' caches at the start of every schedule
 	cached  map[string]bool
-	learn   bool // pilot runs: remember what is constant
-	fresh   bool // new clients for every schedule, as the lock leaves goroutines behind
-	keep    bool // keep what happens, for telling it
+	learn   bool  // pilot runs: remember what is constant
+	fresh   bool  // new clients for every schedule, as the lock leaves goroutines behind
+	memo    *memo // nil while learning
+	plain   bool  // run every script, and remember none
+	keep    bool  // keep what happens, for telling it
 
 	constants map[string]bool
 	learned   map[string]*buyer

@@ -16,13 +16,35 @@ import (
 
 // testExclusion is the flash sale on a good day: calls are short, nothing fails.
 func testExclusion(t *testing.T, b *bench) {
+	b.sale(t, func(ctx context.Context, l locks.Locker) (locks.Lease, error) { return l.Acquire(ctx, b.key, long) })
+}
+
+// testExclusionOfTheImpatient is the same for kinds that may wait for ever for
+// a notice that they have missed: buyers give up, and come back.
+func testExclusionOfTheImpatient(t *testing.T, b *bench) {
+	b.sale(t, func(ctx context.Context, l locks.Locker) (locks.Lease, error) {
+		for {
+			brief, cancel := context.WithTimeout(ctx, b.TTL/4)
+			lease, err := l.Acquire(brief, b.key, long)
+			missed := brief.Err() != nil && ctx.Err() == nil
+			cancel()
+			if err == nil || !missed {
+				return lease, err
+			}
+		}
+	})
+}
+
+// sale lets every buyer of every instance purchase some units.
+func (b *bench) sale(t *testing.T, acquire func(context.Context, locks.Locker) (locks.Lease, error)) {
+	t.Helper()
 	const instances, buyers, each = 3, 4, 4
 	var inside, held atomic.Int32
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx) // the first error ends the waiting of all
 	purchase := func(l locks.Locker) error {
-		lease, err := l.Acquire(ctx, b.key, long)
+		lease, err := acquire(ctx, l)
 		if err != nil {
 			return err
 		}

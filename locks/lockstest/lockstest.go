@@ -47,7 +47,7 @@ func Run(t *testing.T, k locks.Kind, with World) {
 // it says about a release: for libraries that tell neither.
 func Basics(t *testing.T, k locks.Kind, with World) {
 	run(t, k, with, []test{
-		{"one holder at a time", testExclusion},
+		{"one holder at a time", testExclusionOfTheImpatient},
 		{"the context has ended before", testEndedBefore},
 		{"a TTL that Redis can't keep", testShortTTL},
 	})

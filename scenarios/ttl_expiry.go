@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"time"
+
 	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/faults"
 	"github.com/oversell/oversell/result"
@@ -14,9 +16,16 @@ var ttlExpiry = Scenario{
 	Summary: "every 20th business call outlives the lock's TTL by half",
 	Hazard:  result.SlowCall,
 	Shape:   cluster.Single,
-	Load:    flashSale(),
+	Load:    shortTTL(),
 	Steps: []faults.Step{
 		{When: faults.Trigger{Point: faults.Called, Every: 20}, Do: faults.SlowCall{TTLs: 1.5}},
 		{When: faults.Trigger{Point: faults.Overtaking, Every: 1}, Do: faults.HoldOvertaker{TTLs: 0.9}, Optional: true},
 	},
+}
+
+// shortTTL keeps a run with a slow call in twenty to a few seconds.
+func shortTTL() Load {
+	l := flashSale()
+	l.TTL = 300 * time.Millisecond
+	return l
 }

@@ -87,9 +87,33 @@ func (s *sitting) play(ctx context.Context, eng player) error {
 		return err
 	}
 	s.notes.tell(s.part())
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(s.parallel())
+	var hurried, patient []*matrix.Cell
 	for _, c := range open {
+		if s.jobs[c].Scenario.Load.TTL >= patientTTL {
+			patient = append(patient, c)
+		} else {
+			hurried = append(hurried, c)
+		}
+	}
+	if err := s.lane(ctx, eng, hurried, s.parallel(1)); err != nil {
+		return err
+	}
+	return s.lane(ctx, eng, patient, s.parallel(patientRuns))
+}
+
+// Cells with a TTL of many seconds wait more than they work, for containers and
+// failovers, and a machine that stands still for a moment means nothing to
+// them. More of them can be played at a time, once all others are through.
+const (
+	patientTTL  = 10 * time.Second
+	patientRuns = 2
+)
+
+// lane plays cells, some of them at a time.
+func (s *sitting) lane(ctx context.Context, eng player, cells []*matrix.Cell, atATime int) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(atATime)
+	for _, c := range cells {
 		if gctx.Err() != nil {
 			break
 		}
@@ -107,12 +131,13 @@ func (s *sitting) play(ctx context.Context, eng player) error {
 	return ctx.Err()
 }
 
-// parallel is how many cells are played at a time.
-func (s *sitting) parallel() int {
+// parallel is how many cells are played at a time, of those of which the
+// machine carries so many times as many as of others.
+func (s *sitting) parallel(times int) int {
 	if s.o.Parallel > 0 {
 		return s.o.Parallel
 	}
-	return max(1, s.machine().CPUs/cpusPerRun)
+	return times * max(1, s.machine().CPUs/cpusPerRun)
 }
 
 // cpusPerRun is what the processes of one run keep busy. With less, a lock that

@@ -143,7 +143,7 @@ func addModeFlags(f *pflag.FlagSet, o *runOptions) {
 	f.BoolVar(&o.All, "all", false, "the matrix: every scenario under every lock; --scenario, --lock and --redis narrow it down")
 	f.StringVar(&o.Resume, "resume", "", "the folder of a matrix to go on with; what came to a verdict isn't played again")
 	f.IntVar(&o.Parallel, "parallel", 0, "how many runs of a matrix go on at a time")
-	f.Lookup("parallel").DefValue = fmt.Sprintf("one for every %d CPUs", cpusPerRun)
+	f.Lookup("parallel").DefValue = fmt.Sprintf("one for every %d CPUs, twice as many with a TTL from %s on", cpusPerRun, patientTTL)
 }
 
 // addLoadFlags adds the flags that change a scenario's load, and returns what

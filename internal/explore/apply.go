@@ -236,7 +236,7 @@ func (w *world) compare(b *buyer, p *pending, before []embedded.Entry) (wrote bo
 		if old == nil || !old.Same(e) {
 			st.owner[e.Key] = b.n
 			wrote = true
-		} else if old.TTL != e.TTL {
+		} else if w.grain(old.TTL) != w.grain(e.TTL) || (old.TTL == 0) != (e.TTL == 0) {
 			wrote = true
 		}
 	}

@@ -43,6 +43,9 @@ type pending struct {
 	seen   uint64 // ... what it was refused when the server held this
 }
 
+// orphan reports whether nobody waits for the reply any more.
+func (p *pending) orphan() bool { return p.conn != nil && p.conn.closed }
+
 // buyer is one customer in an instance of its own.
 type buyer struct {
 	w       *world

@@ -16,6 +16,9 @@ func (w *world) enabled(evs []event) []event {
 		}
 		evs = w.ofBuyer(evs, b)
 	}
+	if w.onlyOrphans() {
+		return evs[:0]
+	}
 	ordinary := len(evs)
 	evs = w.hazards(evs)
 	if w.mayPass() != forNobody {
@@ -26,12 +29,30 @@ func (w *world) enabled(evs []event) []event {
 	return evs
 }
 
+// onlyOrphans reports whether every buyer is done, and what is still on its way
+// was given up by its sender: nobody would notice whether it arrives.
+func (w *world) onlyOrphans() bool {
+	for _, b := range w.buyers {
+		if b.alive() {
+			return false
+		}
+		for _, p := range b.pend {
+			if !p.orphan() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func (w *world) ofBuyer(evs []event, b *buyer) []event {
 	for i, p := range b.pend {
 		switch {
 		case b.crashed:
 		case p.kind == ofCall:
 			evs = append(evs, makeEvent(giveBack, b.n, i))
+		case p.orphan() && i > 0 && b.pend[i-1].orphan() && b.pend[i-1].shape == p.shape:
+			// Nobody hears of either: it doesn't matter which comes first.
 		case p.kind != ofCommand || !w.blocked(p):
 			evs = append(evs, makeEvent(deliver, b.n, i))
 		}

@@ -111,7 +111,11 @@ func (w *world) state() view {
 			v = v.word(f.shape).also(f.view).number(f.seen)
 		}
 		for _, p := range b.pend {
-			v = v.word(w.shapeOf(b, p)).number(p.sent).flag(w.blocked(p)).flag(p.conn != nil && p.conn.closed)
+			if v = v.word(w.shapeOf(b, p)); p.orphan() {
+				v = v.number(0)
+				continue
+			}
+			v = v.number(1 + p.sent).flag(w.blocked(p))
 		}
 	}
 	for i := range w.states {

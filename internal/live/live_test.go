@@ -238,3 +238,23 @@ func (b *buffer) screen() []string {
 	}
 	return lines
 }
+
+func TestPartsOfAWholeAreOneRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w buffer
+		d := live.New(&w, false, 80)
+		for i := range 12 { // a part a second, each with a line of its own when it is done
+			s := selling(i, 0)
+			s.Part, s.Lock = fmt.Sprintf("%d/12", i), fmt.Sprintf("lock-%d", i)
+			d.Update(s)
+			time.Sleep(time.Second)
+			d.Done(s.Lock + " is done")
+		}
+		synctest.Wait()
+		out := w.String()
+		assert.Equal(t, 12, strings.Count(out, " is done\n"))
+		assert.Equal(t, 2, strings.Count(out, "  selling  "), "one every five seconds, whichever part is on")
+		assert.Contains(t, out, "/12  ttl-expiry  lock-")
+		d.Close()
+	})
+}

@@ -138,7 +138,7 @@ func (a *app) withEngine(ctx context.Context, o *runOptions, backend cluster.Bac
 	config := engine.Config{
 		Run: engine.NewRunID(), Backend: backend, Redis: orOwn(o.Redis)[0],
 		World: a.world(), Checks: a.checks, Worker: a.worker,
-		Dir: dir, Reuse: part != "", AllowSimulated: o.AllowSimulated,
+		Dir: dir, Reuse: true, AllowSimulated: o.AllowSimulated,
 		Version: readBuild().Version,
 	}
 	if err := a.keep(ctx, &o.serverOptions, &config); err != nil {

@@ -28,7 +28,9 @@ func (s *stage) later(i int, name string, undo faults.Heal) {
 		s.mu.Unlock()
 		return
 	}
+	s.busy(+1) // a server that is on its way back is no stall
 	s.healing.Go(func() {
+		defer s.busy(-1)
 		t := time.NewTimer(after)
 		defer t.Stop()
 		select {

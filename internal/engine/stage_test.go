@@ -230,3 +230,20 @@ func TestInjectionKeepsTheRunBusy(t *testing.T) {
 	_, idle = s.idleSince()
 	require.True(t, idle)
 }
+
+func TestPlannedHealingKeepsTheRunBusy(t *testing.T) {
+	s, _ := testStage(t, faults.Step{When: faults.Trigger{Point: faults.Called}, For: time.Millisecond})
+	mending, mended := make(chan struct{}), make(chan struct{})
+	s.later(0, "down", func(context.Context) (string, error) {
+		close(mending)
+		<-mended
+		return "up", nil
+	})
+	<-mending
+	_, idle := s.idleSince()
+	require.False(t, idle, "a server that is on its way back is no stall")
+	close(mended)
+	s.healAll(t.Context())
+	_, idle = s.idleSince()
+	require.True(t, idle, "healed, the run can stall again")
+}

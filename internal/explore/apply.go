@@ -15,6 +15,7 @@ import (
 
 // apply makes an event happen, and returns what it touched.
 func (w *world) apply(ev event) footprint {
+	w.lookAgain()
 	f := footprint{hazard: -1}
 	log := w.states[0].log
 	if h := hazardOf[ev.act()]; h >= 0 {

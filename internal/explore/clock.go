@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"fmt"
 	"testing/synctest"
 	"time"
 )
@@ -233,10 +234,13 @@ func (w *world) refuse(b *buyer, p *pending) []byte {
 	w.mu.Unlock()
 	keep := w.keep
 	w.keep = false
+	text := ""
+	if debugCircle != nil { text = w.dbgText() }
 	reply, wrote := w.execute(b, p)
 	w.keep = keep
 	if wrote {
-		w.fail(errNotACircle)
+		if debugCircle != nil { fmt.Println("BEFORE", text); debugCircle(w) }
+		w.fail(fmt.Errorf("%s: %w: %s", letter(b.n), errNotACircle, lettered(commandText(p.shape))))
 	}
 	return reply
 }
@@ -244,6 +248,7 @@ func (w *world) refuse(b *buyer, p *pending) []byte {
 // refuseTimed answers those who ask in vain and can't wait; it reports whether
 // there were any, and nobody else came.
 func (w *world) refuseTimed() bool {
+	w.lookAgain()
 	any := false
 	for _, b := range w.buyers {
 		for _, p := range append([]*pending(nil), b.pend...) {
@@ -274,3 +279,8 @@ func (w *world) freeWaiters(ks []kept) {
 	}
 	synctest.Wait()
 }
+
+var debugCircle func(*world)
+var dbgf func(*world) string
+
+func (w *world) dbgText() string { return dbgf(w) }

@@ -25,8 +25,11 @@ import (
 // enough for it, and the defaults for the rest. It waits for the server's
 // notices instead of polling, and extends by itself every half of the TTL.
 //
-// Its release says nothing of what became of it, so Release gives ErrUntold. Its waiting retries whatever fails, so Acquire waits until ctx
-// ends where others would report a refusal.
+// Its release says nothing of what became of it, so Release gives ErrUntold. Its
+// waiting retries whatever fails, so Acquire waits where others would report a
+// refusal. A try that fails by its own time-out of 20 ms isn't repeated before
+// the next notice, which may never come: so the adapter lets each wait last for
+// a TTL and then waits anew, as customers do whose requests have a deadline.
 func rueidislockKind() locks.Kind {
 	return locks.Kind{
 		Name:       "rueidislock",
@@ -84,31 +87,51 @@ func (l *rueidisLocker) Acquire(ctx context.Context, key string, ttl time.Durati
 		return nil, fmt.Errorf("acquire %q: %w: %w", key, locks.ErrNotAcquired, locks.Ended(ctx))
 	}
 	return l.life.Acquire(ctx, key, func(ctx context.Context) (locks.Lease, error) {
-		lib, err := l.locker(ctx, rueidisKey{prefix, ttl})
+		k := rueidisKey{prefix, ttl}
+		lib, err := l.locker(ctx, k)
 		if err != nil {
 			return nil, fmt.Errorf("acquire %q: %w: connect: %w", key, locks.ErrNotAcquired, err)
 		}
-		return rueidisAcquire(ctx, lib, key, name)
+		return rueidisAcquire(ctx, lib, k, name)
 	})
 }
 
-// rueidisAcquire waits for the lock. The context that ends when it is lost
-// doesn't descend from ctx's cancellation: the purchase releases when it is over.
-func rueidisAcquire(ctx context.Context, lib rueidislock.Locker, key, name string) (locks.Lease, error) {
-	waiting, granted := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, granted)
-	held, release, err := lib.WithContext(waiting, name)
-	if err != nil {
-		granted()
-		return nil, fmt.Errorf("acquire %q: outcome unknown: %w: %w", key, err, context.Cause(ctx))
+// rueidisAcquire waits for the lock, a TTL at a time.
+func rueidisAcquire(ctx context.Context, lib rueidislock.Locker, k rueidisKey, name string) (locks.Lease, error) {
+	for {
+		le, err := rueidisWait(ctx, lib, k.ttl, name)
+		switch {
+		case le != nil:
+			return le, nil
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("acquire %q: outcome unknown: %w", name, locks.Ended(ctx))
+		case !errors.Is(err, context.Canceled):
+			return nil, fmt.Errorf("acquire %q: outcome unknown: %w", name, err)
+		}
 	}
-	if !stop() { // ctx ended at the same moment, and the lock with it
+}
+
+// rueidisWait gives up after ttl, which isn't a deadline of the library's
+// context because that would shorten the lock. For the same reason the lock's
+// context doesn't end with ctx: the purchase releases when it is over.
+func rueidisWait(ctx context.Context, lib rueidislock.Locker, ttl time.Duration, name string) (locks.Lease, error) {
+	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	timer := time.AfterFunc(ttl, cancel)
+	held, release, err := lib.WithContext(waiting, name)
+	intact := stop()
+	intact = timer.Stop() && intact
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	if !intact { // the waiting was ended at the same moment, and the lock with it
 		release()
-		return nil, fmt.Errorf("acquire %q: outcome unknown: %w", key, locks.Ended(ctx))
+		return nil, context.Canceled
 	}
 	le := &rueidisLease{lost: make(chan struct{}), release: func() {
 		release()
-		granted()
+		cancel()
 	}}
 	le.stop = context.AfterFunc(held, func() { close(le.lost) })
 	return le, nil

@@ -86,27 +86,25 @@ func (FillMemory) Summary() string {
 // Available implements Fault: as with Evict.
 func (FillMemory) Available(t Target) error { return needsMemoryLimit(t) }
 
-// Inject returns once the server refuses to write.
+// Inject returns once the server refuses to write anything.
 func (f FillMemory) Inject(ctx context.Context, t Target) (result.Evidence, Heal, error) {
 	n := t.Cluster.Nodes[0]
-	written, refusal := 0, ""
+	refusal := ""
 	err := redisnode.With(ctx, n, func(ctx context.Context, c *redis.Client) error {
-		if err := limitMemory(ctx, c, "noeviction"); err != nil {
+		if err := c.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err(); err != nil {
 			return err
 		}
-		for ; written < fillerMost; written++ {
-			err := fill(ctx, c, written)
-			if err != nil && strings.HasPrefix(err.Error(), "OOM") {
-				refusal = err.Error()
-				return nil
-			}
-			if err != nil {
-				return err
-			}
+		if err := c.ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
+			return err
 		}
-		return fmt.Errorf("it took %d MB and wasn't full", fillerMost*fillerSize>>20)
+		err := c.Set(ctx, fmt.Sprint(fillerPrefix, 0), "x", 0).Err()
+		if err == nil || !strings.HasPrefix(err.Error(), "OOM") {
+			return fmt.Errorf("a SET wasn't refused but answered %v", err)
+		}
+		refusal = err.Error()
+		return nil
 	})
-	heal := func(ctx context.Context) (string, error) { return freeMemory(ctx, n, written) }
+	heal := func(ctx context.Context) (string, error) { return freeMemory(ctx, n, 0) }
 	if err != nil {
 		_, _ = heal(context.WithoutCancel(ctx))
 		return result.Evidence{}, nil, fmt.Errorf("fill %s: %w", n.Name(), err)

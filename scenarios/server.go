@@ -111,8 +111,8 @@ var scriptFlush = Scenario{
 // held: subscriptions, tracking and pools begin anew.
 var disconnected = Scenario{
 	Name:    "disconnected",
-	Summary: "every connection to the lock's server breaks while the key is held (control)",
-	Hazard:  result.Control,
+	Summary: "every connection to the lock's server breaks at once while the key is held",
+	Hazard:  result.ServerDown,
 	Shape:   cluster.Single,
 	Load:    flashSale(),
 	Steps: []faults.Step{
@@ -123,8 +123,8 @@ var disconnected = Scenario{
 // fullServer lets the lock's server refuse writes for a while.
 var fullServer = Scenario{
 	Name:    "full-server",
-	Summary: "the lock's server is full and refuses writes for half a second (control)",
-	Hazard:  result.Control,
+	Summary: "the lock's server is full and refuses writes for half a second",
+	Hazard:  result.ServerDown,
 	Shape:   cluster.Single,
 	Load:    flashSale(),
 	Steps: []faults.Step{

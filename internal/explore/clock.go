@@ -234,12 +234,9 @@ func (w *world) refuse(b *buyer, p *pending) []byte {
 	w.mu.Unlock()
 	keep := w.keep
 	w.keep = false
-	text := ""
-	if debugCircle != nil { text = w.dbgText() }
 	reply, wrote := w.execute(b, p)
 	w.keep = keep
 	if wrote {
-		if debugCircle != nil { fmt.Println("BEFORE", text); debugCircle(w) }
 		w.fail(fmt.Errorf("%s: %w: %s", letter(b.n), errNotACircle, lettered(commandText(p.shape))))
 	}
 	return reply
@@ -279,8 +276,3 @@ func (w *world) freeWaiters(ks []kept) {
 	}
 	synctest.Wait()
 }
-
-var debugCircle func(*world)
-var dbgf func(*world) string
-
-func (w *world) dbgText() string { return dbgf(w) }

@@ -126,7 +126,7 @@ func (w *world) remember(p *pending, key string, reply []byte, before []embedded
 			return
 		case now.TTL != old.TTL:
 			e.expires[old.Key] = now.TTL
-		case namesTime(p.batch[0], old.TTL):
+		case w.namesTime(p.batch[0], old.TTL):
 			return // whether it was set to what it was can't be told
 		}
 	}
@@ -136,11 +136,11 @@ func (w *world) remember(p *pending, key string, reply []byte, before []embedded
 	w.memo.known[key] = e
 }
 
-// namesTime reports whether an argument is d, in seconds or milliseconds.
-func namesTime(args []string, d time.Duration) bool {
+// namesTime reports whether an argument is about d, in seconds or milliseconds.
+func (w *world) namesTime(args []string, d time.Duration) bool {
 	for _, a := range args {
-		n, err := strconv.ParseInt(a, 10, 64)
-		if err == nil && (time.Duration(n)*time.Millisecond == d || time.Duration(n)*time.Second == d) {
+		n, err := strconv.ParseInt(a, 10, 32)
+		if err == nil && (w.grain(time.Duration(n)*time.Millisecond) == w.grain(d) || w.grain(time.Duration(n)*time.Second) == w.grain(d)) {
 			return true
 		}
 	}

@@ -201,7 +201,9 @@ func rate(violations, trials int) result.Rate {
 func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	err := errors.Join(e.idle.close(ctx), e.inventory.close(ctx))
+	inventory := make(chan error, 1)
+	go func() { inventory <- e.inventory.close(ctx) }()
+	err := errors.Join(e.idle.close(ctx), <-inventory)
 	e.inventory = nil
 	return err
 }

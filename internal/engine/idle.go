@@ -53,10 +53,12 @@ func (i *idle) put(version string, c *cluster.Cluster) {
 func (i *idle) close(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	var errs []error
-	for _, c := range i.list {
-		errs = append(errs, c.cluster.Close(ctx))
+	errs := make([]error, len(i.list))
+	var all sync.WaitGroup
+	for n, c := range i.list {
+		all.Go(func() { errs[n] = c.cluster.Close(ctx) })
 	}
+	all.Wait()
 	i.list = nil
 	return errors.Join(errs...)
 }

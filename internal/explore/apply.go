@@ -15,7 +15,6 @@ import (
 
 // apply makes an event happen, and returns what it touched.
 func (w *world) apply(ev event) footprint {
-	w.lookAgain()
 	f := footprint{hazard: -1}
 	log := w.states[0].log
 	if h := hazardOf[ev.act()]; h >= 0 {
@@ -212,7 +211,6 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	}
 	owners := maps.Clone(st.owner)
 	wrote, theirs := w.compare(b, p, before)
-	wrote = wrote || w.sameExpiry(p, before, reply)
 	if wrote {
 		w.tookEffect(b, p)
 		if w.left[hFailover] > 0 {
@@ -254,25 +252,6 @@ func (w *world) compare(b *buyer, p *pending, before []embedded.Entry) (wrote bo
 		delete(st.owner, e.Key)
 	}
 	return wrote, theirs
-}
-
-// sameExpiry reports whether a command was answered like one that takes effect,
-// and may have set an expiry to what it happened to be.
-func (w *world) sameExpiry(p *pending, before []embedded.Entry, reply []byte) bool {
-	if !bytes.HasPrefix(reply, []byte("+")) && (!bytes.HasPrefix(reply, []byte(":")) || bytes.HasPrefix(reply, []byte(":0")) || bytes.HasPrefix(reply, []byte(":-"))) {
-		return false
-	}
-	for _, e := range before {
-		if e.TTL == 0 {
-			continue
-		}
-		for _, args := range p.batch {
-			if w.namesTime(args, e.TTL) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // noteScript keeps track of the script cache.

@@ -93,7 +93,7 @@ func (b *buyer) arrive(p *pending) {
 	if p.kind == ofCommand {
 		for i := len(b.trail) - 1; i >= 0; i-- {
 			if f := b.trail[i]; f.shape == p.shape {
-				p.folded, p.seen = f.seen == b.w.states[p.server].content.A, f.seen
+				p.folded, p.seen = true, f.seen
 				b.view = f.view
 				b.trail = b.trail[:i]
 				break

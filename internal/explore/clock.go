@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"fmt"
 	"testing/synctest"
 	"time"
 )
@@ -237,7 +236,7 @@ func (w *world) refuse(b *buyer, p *pending) []byte {
 	reply, wrote := w.execute(b, p)
 	w.keep = keep
 	if wrote {
-		w.fail(fmt.Errorf("%s: %w: %s", letter(b.n), errNotACircle, lettered(commandText(p.shape))))
+		w.fail(errNotACircle)
 	}
 	return reply
 }
@@ -245,7 +244,6 @@ func (w *world) refuse(b *buyer, p *pending) []byte {
 // refuseTimed answers those who ask in vain and can't wait; it reports whether
 // there were any, and nobody else came.
 func (w *world) refuseTimed() bool {
-	w.lookAgain()
 	any := false
 	for _, b := range w.buyers {
 		for _, p := range append([]*pending(nil), b.pend...) {

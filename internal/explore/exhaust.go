@@ -66,6 +66,9 @@ func (k *worker) follow(t task) error {
 		k.beat.Add(1)
 	}
 	if k.w.trouble == nil && k.w.state() != key {
+		if debugDiverged != nil {
+			debugDiverged(key, k.w)
+		}
 		return k.diverged(path, len(path))
 	}
 	return k.onward(t.node, t.edge)
@@ -107,6 +110,8 @@ func (k *worker) onward(id, at int32) error {
 	return k.w.end()
 }
 
+var debugEnterW, debugDiverged func(view, *world)
+
 // enter puts the world's present state into the graph.
 func (k *worker) enter(parent int32, ev event, tooLong bool) (int32, bool) {
 	k.evs = k.w.enabled(k.evs[:0])
@@ -119,6 +124,9 @@ func (k *worker) enter(parent int32, ev event, tooLong bool) (int32, bool) {
 	if ended {
 		bad |= k.w.conclude()
 		k.final(bad)
+	}
+	if debugEnterW != nil {
+		debugEnterW(k.w.state(), k.w)
 	}
 	return k.g.enter(k.w.state(), parent, ev, k.evs, ended, bad)
 }

@@ -62,11 +62,23 @@ func newGraph(reduce, infer bool) *graph {
 	return &graph{reduce: reduce, infer: infer, byKey: map[view]int32{}, finals: map[view]struct{}{}, limit: maxStates}
 }
 
+var debugEnter func(view, *node, []event, []event)
+
 // enter finds or makes the node of a state that was reached by ev from parent.
 func (g *graph) enter(key view, parent int32, ev event, evs []event, ended bool, bad outcome) (id int32, isNew bool) {
 	if g.reduce {
 		if id, ok := g.byKey[key]; ok {
+			if debugEnter != nil {
+				debugEnter(key, &g.nodes[id], evs, append(g.path(parent), ev))
+			}
 			return id, false
+		}
+		if debugEnter != nil {
+			var p []event
+			if parent >= 0 {
+				p = append(g.path(parent), ev)
+			}
+			debugEnter(key, nil, evs, p)
 		}
 	}
 	id = int32(len(g.nodes))

@@ -62,16 +62,8 @@ func (w *world) loadScripts() {
 	}
 }
 
-// lookAgain reads what servers hold if time has passed since the last look.
-func (w *world) lookAgain() {
-	if !w.looked.Equal(time.Now()) {
-		w.look()
-	}
-}
-
 // look reads what servers hold, after time has passed or commands were executed.
 func (w *world) look() {
-	w.looked = time.Now()
 	for i := range w.states {
 		w.lookAt(i)
 	}
@@ -81,26 +73,10 @@ func (w *world) lookAt(i int) {
 	st := &w.states[i]
 	st.entries = w.servers[i].Entries(st.entries[:0])
 	st.content = w.digest(st)
-	w.forget(i, st.content.A)
 	if len(st.owner) > 0 {
 		for k := range st.owner {
 			if find(st.entries, k) == nil {
 				delete(st.owner, k)
-			}
-		}
-	}
-}
-
-// forget makes everybody ask anew once a server has changed, even if it should
-// come to hold the same again: else what can happen would depend on who has
-// asked before.
-func (w *world) forget(server int, content uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, b := range w.buyers {
-		for _, p := range b.pend {
-			if p.kind == ofCommand && p.server == server && p.seen != content {
-				p.folded = false
 			}
 		}
 	}

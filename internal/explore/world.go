@@ -55,7 +55,6 @@ type world struct {
 	slow     time.Duration // how long calls may still be slow
 	late     time.Duration // how long messages may still be late
 	states   []serverState
-	looked   time.Time // when states were read
 	dirty    bool
 	last     int  // who acted last
 	hops     int  // preemptions
@@ -193,10 +192,8 @@ func (w *world) leave(b *buyer) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !b.crashed { // what becomes of a process that has died is nobody's concern
-		b.done = true
-		w.signal()
-	}
+	b.done = true
+	w.signal()
 }
 
 // fail ends the schedule, and the exploration with it.

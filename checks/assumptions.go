@@ -3,7 +3,6 @@ package checks
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/result"
@@ -13,7 +12,7 @@ import (
 // missing makes it inconclusive. Where it also takes the ground from under the
 // other findings, the finding voids them: a history with holes, a fault that
 // left no proof, sick servers, an instance that broke down by itself, a machine
-// that stood still while a lock had to renew, or one on which purchases took
+// that stood still and may be to blame itself, or one on which purchases took
 // longer than the TTL by themselves. Too few orders and one failed repetition of
 // a proven fault don't: a lock that sold 3 units and then stalled for ever has
 // stalled.
@@ -26,12 +25,14 @@ func assumptions() Check {
 	}
 }
 
-func judgeAssumptions(h history.History) []result.Finding { return Reconstruct(h).assumptions() }
+func judgeAssumptions(h history.History) []result.Finding {
+	return append(Reconstruct(h).assumptions(), machineRan(h)...)
+}
 
 func (t *Timeline) assumptions() []result.Finding {
 	var fs []result.Finding
 	for _, judge := range []func(*Timeline) []result.Finding{
-		whole, playedOut, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, shopInTime, enoughSold,
+		whole, playedOut, faultsProven, faultsFailed, serversHealthy, instancesStayed, shopInTime, enoughSold,
 	} {
 		fs = append(fs, judge(t)...)
 	}
@@ -164,36 +165,6 @@ func instancesStayed(t *Timeline) []result.Finding {
 		}
 	}
 	return fs
-}
-
-// machineRan wants this machine to have run without a pause longer than a
-// third of the TTL while a lock under load had to renew that often.
-func machineRan(t *Timeline) []result.Finding {
-	if !t.Plan.Renews || t.Plan.TTL <= 0 {
-		return nil
-	}
-	bound := t.Plan.TTL / 3
-	var events []int64
-	var longest time.Duration
-	var at time.Duration
-	for _, e := range t.Events {
-		underLoad := e.At >= t.Start && e.At-e.Took <= t.End
-		planned := e.Fault != "" // a process that a fault has paused stands still because of that
-		if e.Kind != history.MachineStalled || planned || e.Took <= bound || !underLoad {
-			continue
-		}
-		events = append(events, e.N)
-		if e.Took > longest {
-			longest, at = e.Took, e.At-e.Took
-		}
-	}
-	if len(events) == 0 {
-		return nil
-	}
-	slices.Sort(events)
-	return []result.Finding{doubt(true, events,
-		"this machine stood still for %s from %s on (%s in all), and a lock that renews every %s was under test",
-		span(longest), seconds(at), counted(len(events), "stall"), span(bound))}
 }
 
 // shopInTime wants a lock that doesn't renew to fail for no other reason than

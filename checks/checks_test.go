@@ -98,10 +98,6 @@ var mutations = []struct {
 	{"no health before", func(h *history.History) {
 		*h = without(*h, func(e history.Event) bool { return e.Phase == "before" })
 	}, "assumptions", result.Inconclusive, true, "before the load"},
-	{"the machine stood still", func(h *history.History) {
-		e := at(*h, of(history.SoldOut, "1.1.2"))
-		*e = history.Event{N: e.N, At: e.At, Kind: history.MachineStalled, Took: ms(150)}
-	}, "assumptions", result.Inconclusive, true, "this machine stood still for 150 ms from 0.352 s on"},
 	{"an instance broke down", func(h *history.History) {
 		e := at(*h, of(history.SoldOut, "2.1.2"))
 		*e = history.Event{N: e.N, At: ms(2001), Kind: history.InstanceExited, Instance: 2, Err: "exit status 2"}

@@ -177,3 +177,12 @@ func MasterSetOf(sentinel Node) string {
 func Versions() []string {
 	return []string{"7.0", "6.0", "8.0", "8.6", "valkey-8.1", "valkey-9.1"}
 }
+
+// Leftover is the error of something that is in nobody's way, and that the
+// backend can't remove now. Whatever else was to be done is done.
+type Leftover struct{ Err error }
+
+func (l *Leftover) Error() string { return l.Err.Error() }
+
+// Unwrap returns the reason.
+func (l *Leftover) Unwrap() error { return l.Err }

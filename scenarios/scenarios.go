@@ -65,7 +65,7 @@ func flashSale() Load {
 	return Load{
 		Stock: 100, Instances: 6, Buyers: 200,
 		TTL: 600 * time.Millisecond, MinTTL: 50 * time.Millisecond,
-		Call: 4 * time.Millisecond, RetryEvery: 30 * time.Millisecond,
+		Call: 4 * time.Millisecond, RetryEvery: 60 * time.Millisecond,
 		StallAfter: 3 * time.Second,
 	}
 }

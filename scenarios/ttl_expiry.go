@@ -26,6 +26,6 @@ var ttlExpiry = Scenario{
 // shortTTL keeps a run with a slow call in twenty to a few seconds.
 func shortTTL() Load {
 	l := flashSale()
-	l.TTL, l.Call = 270*time.Millisecond, 2*time.Millisecond
+	l.TTL, l.Call = 180*time.Millisecond, time.Millisecond
 	return l
 }

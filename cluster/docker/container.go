@@ -108,9 +108,5 @@ func (n *node) serverCommand() []string {
 	}
 	// Sentinels learn of replicas from the master, and must hear of an address
 	// that they can reach themselves.
-	cmd = append(cmd, "--replica-announce-ip", n.ip())
-	if n.role == cluster.RoleReplica {
-		cmd = append(cmd, "--replicaof", n.launch.replication.host(0).String(), strconv.Itoa(redisPort))
-	}
-	return cmd
+	return append(cmd, "--replica-announce-ip", n.ip())
 }

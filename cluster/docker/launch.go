@@ -12,7 +12,6 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 
 	"github.com/oversell/oversell/cluster"
-	"github.com/oversell/oversell/cluster/redisnode"
 )
 
 // plan lists the nodes of a shape, in the order of cluster.Cluster.Nodes.
@@ -64,8 +63,8 @@ func newLaunch(e *engine, s cluster.Spec, image string, args []string) *launch {
 // deadlines either.
 const startTimeout = 90 * time.Second
 
-// run starts the cluster: networks, containers, then servers in the order in
-// which they need each other.
+// run starts the cluster: networks, containers, servers, all at once, and then
+// tells the servers of each other.
 func (l *launch) run(ctx context.Context, plan []planned) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not ready within %s", startTimeout))
 	defer cancel()
@@ -78,19 +77,11 @@ func (l *launch) run(ctx context.Context, plan []planned) error {
 	if err := each(ctx, l.nodes, (*node).create); err != nil {
 		return err
 	}
-	// Replicas and sentinels that meet no master wait a second for their next try.
-	for _, role := range []cluster.Role{cluster.RoleMaster, cluster.RoleReplica, cluster.RoleSentinel} {
-		if err := each(ctx, l.ofRole(role), (*node).start); err != nil {
-			return err
-		}
-		if role == cluster.RoleReplica {
-			if err := redisnode.AwaitLink(ctx, asNodes(l.ofRole(role)), true); err != nil {
-				return err
-			}
-		}
+	if err := each(ctx, l.nodes, (*node).start); err != nil {
+		return err
 	}
 	if l.spec.Shape == cluster.Sentinel {
-		return redisnode.AwaitSentinels(ctx, &cluster.Cluster{Shape: l.spec.Shape, Nodes: l.clusterNodes()})
+		return l.introduce(ctx)
 	}
 	return nil
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
 
+	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/cluster/redisnode"
+	"github.com/oversell/oversell/internal/hint"
 )
 
 // closeTimeout bounds a whole removal, also after ctx has ended. It is generous:
@@ -144,17 +146,33 @@ func (e *engine) removeContainer(ctx context.Context, id string) error {
 	})
 }
 
-// removeNetwork returns once the network is gone.
+// staleAfter is how long a network may count as in use after the last container
+// has left it. The engine has been seen to lose count on a busy machine; then
+// nothing but its restart frees the network.
+const staleAfter = 3 * time.Second
+
+// removeNetwork returns once the network is gone. The error of one that nothing
+// is in, and that the engine still won't remove, is a cluster.Leftover.
 func (e *engine) removeNetwork(ctx context.Context, id string) error {
+	began := time.Now()
 	return redisnode.Until(ctx, func(ctx context.Context) error {
 		_, err := e.api.NetworkRemove(ctx, id, client.NetworkRemoveOptions{})
 		switch {
 		case err == nil, errdefs.IsNotFound(err):
 			return nil
-		case strings.Contains(err.Error(), "active endpoints"): // of a container that is on its way out
-			return err
-		default:
+		case !strings.Contains(err.Error(), "active endpoints"):
 			return redisnode.GiveUp(err)
+		case time.Since(began) > staleAfter && e.empty(ctx, id):
+			return redisnode.GiveUp(&cluster.Leftover{Err: hint.Wrap(err,
+				"nothing is in it: the engine has lost count; once it was restarted, oversell clean removes the network")})
+		default: // of a container that is on its way out
+			return err
 		}
 	})
+}
+
+// empty reports whether no container is in the network.
+func (e *engine) empty(ctx context.Context, id string) bool {
+	n, err := e.api.NetworkInspect(ctx, id, client.NetworkInspectOptions{})
+	return err == nil && len(n.Network.Containers) == 0
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/redisnode"
 )
 
 const (
@@ -21,21 +22,50 @@ const (
 	failoverTimeout = 30 * 60 * 1000
 )
 
-// sentinelConfig is the file that the node starts with.
+// introduce tells running servers what they are to each other. Had they started
+// with it, each would have to wait for those it needs: a replica that meets no
+// master tries again a second later, and a sentinel that meets a master without
+// replicas asks again after ten.
+func (l *launch) introduce(ctx context.Context) error {
+	replicas := l.ofRole(cluster.RoleReplica)
+	if err := each(ctx, replicas, (*node).follow); err != nil {
+		return err
+	}
+	if err := redisnode.AwaitLink(ctx, asNodes(replicas), true); err != nil {
+		return err
+	}
+	if err := each(ctx, l.ofRole(cluster.RoleSentinel), (*node).watch); err != nil {
+		return err
+	}
+	return redisnode.AwaitSentinels(ctx, &cluster.Cluster{Shape: l.spec.Shape, Nodes: l.clusterNodes()})
+}
+
+// follow makes the node a replica of the master.
+func (n *node) follow(ctx context.Context) error {
+	_, err := ask(ctx, n, "REPLICAOF", n.launch.replication.host(0).String(), redisPort)
+	return err
+}
+
+// sentinelConfig is the file that the node starts with, and into which it
+// writes what it learns.
 func (n *node) sentinelConfig() string {
+	return fmt.Sprintf("port %d\nprotected-mode no\ndir /tmp\n", n.port)
+}
+
+// watch makes the sentinel watch the master.
+func (n *node) watch(ctx context.Context) error {
 	down := downAfter
 	if sentinels := n.launch.ofRole(cluster.RoleSentinel); n == sentinels[len(sentinels)-1] {
 		down = lateDownAfter
 	}
 	set := cluster.MasterSet
-	return fmt.Sprintf(`port %d
-protected-mode no
-dir /tmp
-sentinel monitor %s %s %d 2
-sentinel down-after-milliseconds %s %d
-sentinel failover-timeout %s %d
-sentinel parallel-syncs %s 2
-`, n.port, set, n.launch.nodes[0].ip(), redisPort, set, down, set, failoverTimeout, set)
+	// Not with ask: a second MONITOR of the same name would be refused.
+	if _, err := redisnode.Do(ctx, n, "SENTINEL", "MONITOR", set, n.launch.nodes[0].ip(), redisPort, 2); err != nil {
+		return fmt.Errorf("monitor the master: %w", err)
+	}
+	_, err := ask(ctx, n, "SENTINEL", "SET", set,
+		"down-after-milliseconds", down, "failover-timeout", failoverTimeout, "parallel-syncs", 2)
+	return err
 }
 
 // haste are the periods, in milliseconds, at which sentinels do things that

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/oversell/oversell/internal/hint"
 )
 
 // sweeper removes what dead runs have left of one kind.
@@ -47,7 +49,9 @@ func (a *app) clean(ctx context.Context, dry bool) error {
 			continue
 		}
 		if !dry {
-			if things, err = s.clean(ctx); err != nil {
+			if things, err = s.clean(ctx); onlyLeftovers(err) {
+				a.notes.say("left: %s: %v (%s)", s.name, err, hint.Of(err))
+			} else if err != nil {
 				failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
 			}
 		}

@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/redis/go-redis/v9/logging"
 )
 
 func main() {
@@ -13,6 +15,8 @@ func main() {
 
 // realMain is main for the tests, which run it as a program of its own.
 func realMain() int {
+	// Connections break here on purpose; what is worth knowing is in the history.
+	logging.Disable()
 	a := newApp(os.Stdin, os.Stdout, os.Stderr)
 	ctx, stop := interruptible(context.Background(), a.notes.say)
 	defer stop()

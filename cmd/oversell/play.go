@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/oversell/oversell/cluster"
@@ -153,8 +154,7 @@ func (a *app) withEngine(ctx context.Context, o *runOptions, backend cluster.Bac
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 		defer cancel()
 		if closeErr := eng.Close(closing); closeErr != nil {
-			closeErr = hint.Wrap(fmt.Errorf("remove what was started: %w", closeErr), "oversell clean tries again")
-			err = errors.Join(err, environment(closeErr))
+			err = errors.Join(err, a.removalError(closeErr))
 		}
 	}()
 	return play(eng)
@@ -195,4 +195,30 @@ func gateCode(g result.Gate) int {
 		return exitViolation
 	}
 	return exitInconclusive
+}
+
+// removalError says what couldn't be removed. What is in nobody's way is only
+// noted: the runs are as good without.
+func (a *app) removalError(err error) error {
+	if onlyLeftovers(err) {
+		a.notes.say("left: %v (%s)", err, hint.Of(err))
+		return nil
+	}
+	return environment(hint.Wrap(fmt.Errorf("remove what was started: %w", err), "oversell clean tries again"))
+}
+
+// onlyLeftovers reports whether every reason for err is a leftover.
+func onlyLeftovers(err error) bool {
+	switch e := err.(type) {
+	case nil:
+		return false
+	case *cluster.Leftover:
+		return true
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !onlyLeftovers(err) })
+	case interface{ Unwrap() error }:
+		return onlyLeftovers(e.Unwrap())
+	default:
+		return false
+	}
 }

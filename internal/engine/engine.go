@@ -86,6 +86,7 @@ type Engine struct {
 
 	known capabilities
 	idle  idle
+	gone  removals
 }
 
 // version is the server version that j asks for.
@@ -203,7 +204,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	defer e.mu.Unlock()
 	inventory := make(chan error, 1)
 	go func() { inventory <- e.inventory.close(ctx) }()
-	err := errors.Join(e.idle.close(ctx), <-inventory)
+	err := errors.Join(e.idle.close(ctx), e.gone.wait(), <-inventory)
 	e.inventory = nil
 	return err
 }

@@ -281,12 +281,8 @@ func (r *run) clean(ctx context.Context) error {
 	if r.wire != nil {
 		_ = r.wire.Close()
 	}
-	var err error
 	if !r.handOver(ctx) {
-		if err = r.lock.Close(ctx); err != nil {
-			err = fmt.Errorf("remove the servers: %w", err)
-		}
+		r.e.gone.remove(r.lock)
 	}
-	flush := r.rec.Flush()
-	return errors.Join(err, flush, r.file.Close())
+	return errors.Join(r.rec.Flush(), r.file.Close())
 }

@@ -1,0 +1,77 @@
+package checks
+
+import (
+	"slices"
+	"time"
+
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/result"
+)
+
+// machineRan doubts what a run holds against a lock when this machine stood
+// still under load for so long that a key may have expired of that alone: for a
+// third of the TTL where the lock renews that often, else for half of it. A
+// lock that came through in spite of it has only stood more than was asked.
+func machineRan(h history.History) []result.Finding {
+	t := Reconstruct(h)
+	if t.Plan.TTL <= 0 {
+		return nil
+	}
+	bound := t.Plan.TTL / 2
+	if t.Plan.Renews {
+		bound = t.Plan.TTL / 3
+	}
+	events, longest := t.tooLongStill(bound)
+	if longest == nil || !accused(h) || t.guiltyAnyway() {
+		return nil
+	}
+	return []result.Finding{doubt(true, events,
+		"this machine stood still for %s from %s on (%s in all), which alone may end a lock's hold: its TTL is %s",
+		span(longest.Took), seconds(longest.At-longest.Took), counted(len(events), "stall"), span(t.Plan.TTL))}
+}
+
+// tooLongStill are the numbers of the times under load in which this machine stood
+// still for longer than bound, and the longest of them, nil when there was none.
+func (t *Timeline) tooLongStill(bound time.Duration) (events []int64, longest *history.Event) {
+	for _, e := range t.Events {
+		underLoad := e.At >= t.Start && e.At-e.Took <= t.End
+		planned := e.Fault != "" // a process that a fault has paused stands still because of that
+		if e.Kind != history.MachineStalled || planned || e.Took <= bound || !underLoad {
+			continue
+		}
+		events = append(events, e.N)
+		if longest == nil || e.Took > longest.Took {
+			longest = e
+		}
+	}
+	slices.Sort(events)
+	return events, longest
+}
+
+// accused reports whether any other check holds something against the lock.
+func accused(h history.History) bool {
+	for _, c := range All() {
+		if c.Property != result.Assumptions && result.VerdictOf(c.Judge(h)).Violation() {
+			return true
+		}
+	}
+	return false
+}
+
+// guiltyAnyway reports whether a machine that stood still changes nothing about
+// what the lock did: a unit too many came of a planned fault, and of more than a
+// key that expired while it should have been renewed. A lock that doesn't renew
+// is only cleared where units too many are all there is, and none of them came
+// of a fault.
+func (t *Timeline) guiltyAnyway() bool {
+	traces := t.traces()
+	if len(traces) == 0 {
+		return !t.Plan.Renews
+	}
+	return slices.ContainsFunc(traces, func(tr Trace) bool {
+		if tr.Fault == nil {
+			return false
+		}
+		return !t.Plan.Renews || len(tr.Losses) > 0 && tr.Losses[len(tr.Losses)-1].Cause != Expired
+	})
+}

@@ -42,7 +42,7 @@ func completeRun(cmd *cobra.Command, a *app) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		})
 	}
-	for _, number := range []string{"stock", "instances", "buyers", "ttl", "time-scale", "seed", "trials", "parallel", "redis-url", "sentinel-url", "quorum-url", "inventory-url"} {
+	for _, number := range []string{"stock", "instances", "buyers", "ttl", "time-scale", "seed", "trials", "parallel", "redis-url", "sentinel-url", "quorum-url", "inventory-url", "metrics", "metrics-linger"} {
 		completeWith(cmd, number, cobra.NoFileCompletions)
 	}
 }

@@ -10,7 +10,7 @@ MATRIX ?=
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Packages in which goroutines meet.
-RACY := ./cluster/... ./faults/... ./history/... ./instance/... ./internal/... ./locks/... ./wire/...
+RACY := ./cluster/... ./faults/... ./history/... ./instance/... ./internal/... ./locks/... ./metrics/... ./wire/...
 
 .PHONY: demo test check build images setup docs matrix clean help
 

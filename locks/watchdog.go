@@ -3,6 +3,7 @@ package locks
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type Watchdog struct {
 	lost     chan struct{}
 	loseOnce sync.Once
 	expiry   *time.Timer // closes lost, also while a renewal hangs
+	renewals atomic.Int64
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when run has returned
@@ -54,6 +56,9 @@ func StartWatchdog(l *Life, r Renewal, sent time.Time) *Watchdog {
 
 // Lost is closed when the lease is lost. It stays open after End.
 func (w *Watchdog) Lost() <-chan struct{} { return w.lost }
+
+// Renewals is how many renewals have worked so far.
+func (w *Watchdog) Renewals() int { return int(w.renewals.Load()) }
 
 // End stops renewing, and returns when no renewal is on its way any more. It
 // is safe to call more than once.
@@ -81,6 +86,7 @@ func (w *Watchdog) run(ctx context.Context, sent time.Time) {
 		case !w.extend(sent):
 			return
 		default:
+			w.renewals.Add(1)
 			next = sent.Add(third)
 		}
 	}

@@ -10,6 +10,7 @@ cd "$(dirname "$0")/.."
 
 readonly PACKAGES="redis-server redis-sentinel"
 readonly DATABASE="postgresql"
+readonly MONITORING="prometheus"
 readonly POLICY=/usr/sbin/policy-rc.d
 
 usage() {
@@ -17,7 +18,8 @@ usage() {
 usage: scripts/setup.sh [--all]
 
   --all  redis-server as a program too, also where Docker has an image, and
-         PostgreSQL for runs that keep their inventory in it
+         PostgreSQL for runs that keep their inventory in it, and Prometheus,
+         which the alert rules and the dashboard are tested with
 USAGE
 }
 
@@ -56,6 +58,12 @@ database_ready() { command -v initdb >/dev/null || compgen -G '/usr/lib/postgres
 
 install_database() {
   database_ready || install "PostgreSQL's programs" "to keep inventories in PostgreSQL" "$DATABASE"
+}
+
+monitoring_ready() { command -v prometheus >/dev/null && command -v promtool >/dev/null; }
+
+install_monitoring() {
+  monitoring_ready || install "Prometheus and promtool" "to test the alert rules and the dashboard" "$MONITORING"
 }
 
 # install WHAT PURPOSE PACKAGES installs packages, or says how.
@@ -129,7 +137,10 @@ main() {
   elif "$all"; then
     install_programs
   fi
-  if "$all"; then install_database; fi
+  if "$all"; then
+    install_database
+    install_monitoring
+  fi
 }
 
 main "$@"

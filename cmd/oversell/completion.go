@@ -7,6 +7,7 @@ import (
 
 	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/internal/sweep"
+	"github.com/oversell/oversell/reports"
 	"github.com/oversell/oversell/result"
 )
 
@@ -42,7 +43,7 @@ func completeRun(cmd *cobra.Command, a *app) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		})
 	}
-	for _, number := range []string{"stock", "instances", "buyers", "ttl", "time-scale", "seed", "trials", "parallel", "redis-url", "sentinel-url", "quorum-url", "inventory-url"} {
+	for _, number := range []string{"stock", "instances", "buyers", "ttl", "time-scale", "seed", "trials", "parallel", "redis-url", "sentinel-url", "quorum-url", "inventory-url", "metrics", "metrics-linger"} {
 		completeWith(cmd, number, cobra.NoFileCompletions)
 	}
 }
@@ -68,6 +69,17 @@ func (a *app) completeOutput(_ *cobra.Command, _ []string, typed string) ([]stri
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return a.formatNames(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeFormats completes FORMAT of a list; after the equals sign the shell
+// completes files.
+func completeFormats(formats []reports.Format) completer {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if strings.Contains(typed, "=") {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return formatNames(formats), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
 }
 
 // completeSweep completes NAME=; the values are up to the user.

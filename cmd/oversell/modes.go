@@ -48,7 +48,7 @@ func (o *runOptions) checkSweep() error {
 // matrix already.
 var resumable = []string{
 	"resume", "all", "output", "color", "parallel",
-	"redis-url", "sentinel-url", "quorum-url", "inventory-url",
+	"redis-url", "sentinel-url", "quorum-url", "inventory-url", "metrics", "metrics-linger",
 }
 
 // checkResume refuses flags that would make another matrix of it.

@@ -129,6 +129,9 @@ func (a *app) checkWords(o *runOptions) error {
 	if err := checkInventory(&o.serverOptions); err != nil {
 		return err
 	}
+	if err := o.metricsOptions.check(); err != nil {
+		return err
+	}
 	if o.TTL != nil && *o.TTL <= 0 {
 		return usagef("--ttl must be more than 0, got %s", *o.TTL)
 	}

@@ -29,6 +29,7 @@ type newEngine func(engine.Config) player
 
 // run is `oversell run`: check, choose a backend, play, report.
 func (a *app) run(ctx context.Context, o *runOptions) error {
+	defer a.endMetrics(ctx, &o.metricsOptions)
 	switch {
 	case o.Resume != "":
 		return a.resumeMatrix(ctx, o)
@@ -141,6 +142,12 @@ func (a *app) withEngine(ctx context.Context, o *runOptions, backend cluster.Bac
 		World: a.world(), Checks: a.checks, Worker: a.worker,
 		Dir: dir, Reuse: true, AllowSimulated: o.AllowSimulated,
 		Version: readBuild().Version,
+	}
+	if o.Metrics != "" {
+		if err := a.export(&o.metricsOptions); err != nil {
+			return err
+		}
+		config.Observer = o.exporter
 	}
 	if err := a.keep(ctx, &o.serverOptions, &config); err != nil {
 		return err

@@ -51,6 +51,7 @@ func newRootCmd(a *app) *cobra.Command {
 		newReplayCmd(a, nil),
 		newListCmd(a),
 		newDoctorCmd(a, nil),
+		newDiagnoseCmd(a, nil),
 		newCleanCmd(a),
 		newVersionCmd(a),
 		newInstanceCmd(a),

@@ -49,6 +49,7 @@ type runOptions struct {
 	Parallel int    // runs at a time; 0 for what the machine can
 
 	serverOptions
+	metricsOptions
 
 	Outputs        []string
 	Expect         []string
@@ -86,6 +87,7 @@ const runExample = `  oversell run
   oversell run --all --output markdown=matrix.md --output text
   oversell run --backend embedded --allow-simulated
   oversell run --inventory postgres
+  oversell run all --metrics 9464 --metrics-linger 30s
   oversell run --backend remote --redis-url rediss://user@test-redis:6379/1`
 
 // newRunCmd makes the command; runF, when not nil, takes the place of the run itself.
@@ -113,6 +115,7 @@ func newRunCmd(a *app, runF func(context.Context, *runOptions) error) *cobra.Com
 	scale := f.Float64("time-scale", 0, "how many times faster than life incidents are played; 1 is the real thing")
 	f.Lookup("time-scale").DefValue = "the scenario's own"
 	addModeFlags(f, o)
+	addMetricsFlags(f, &o.metricsOptions)
 	seed := f.Int64("seed", 0, "repeats a run's random choices")
 	f.Lookup("seed").DefValue = "random"
 	f.IntVar(&o.Trials, "trials", 1, "how often to play each scenario under each lock")

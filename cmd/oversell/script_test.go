@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +33,7 @@ import (
 //	                            run a program, await PATTERN, send it the signal, and check its exit
 //	                            code, or that the signal has ended it; its output is in
 //	                            signal.out, its pid in $PID
+//	scrape FILE TO              get what is served at the URL in FILE's "metrics at URL"
 //	empty DIR                   fail unless the folder has nothing in it, or isn't there
 //
 // $BIN is a PATH on which there is oversell and nothing else. The conditions
@@ -66,6 +69,7 @@ func runScripts(t *testing.T, dir string) {
 			"exits":  exits,
 			"await":  await,
 			"empty":  empty,
+			"scrape": scrape,
 			"signal": signalled,
 		},
 		Condition: func(cond string) (bool, error) { return backendThere(t, cond) },
@@ -197,6 +201,20 @@ func empty(ts *testscript.TestScript, neg bool, args []string) {
 	if len(entries) > 0 {
 		ts.Fatalf("%s isn't empty", args[0])
 	}
+}
+
+func scrape(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: scrape FILE TO")
+	}
+	_, rest, _ := strings.Cut(ts.ReadFile(args[0]), "metrics at ")
+	url, _, _ := strings.Cut(rest, "\n")
+	resp, err := http.Get(url)
+	ts.Check(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), body, 0o644))
 }
 
 func TestEveryScriptIsFound(t *testing.T) {

@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"faults":               append([]string{"wire", "cluster/redisnode"}, base...),
 	"checks":               base,
 	"reports":              base,
+	"metrics":              append([]string{"locks"}, base...),
 	"scenarios":            append([]string{"faults"}, base...),
 	"instance":             append([]string{"locks"}, base...),
 	"locks/naive":          append([]string{"locks"}, base...),
@@ -55,6 +56,7 @@ var mayImport = map[string][]string{
 	"internal/explore":   append([]string{"checks", "faults", "instance", "locks", "scenarios", "wire", "cluster/embedded", "cluster/redisnode"}, base...),
 	"internal/live":      base,
 	"internal/doctor":    base,
+	"internal/diagnose":  append([]string{"cluster/redisnode"}, base...),
 	"internal/hint":      {},
 	"internal/child":     {},
 	"internal/folder":    {},
@@ -76,6 +78,7 @@ var onlyIn = map[string]string{
 	"github.com/alicebob/miniredis/v2":            "cluster/embedded",
 	"github.com/jackc/pgx/v5":                     "inventory/pgstore",
 	"github.com/spf13/cobra":                      "cmd/oversell",
+	"github.com/prometheus/client_golang":         "metrics",
 }
 
 type goPackage struct {
@@ -154,5 +157,8 @@ func TestTheRulesAreTold(t *testing.T) {
 	for _, kept := range []string{"locks/naive", "locks/safe", "locks/peers", "reports", "cluster/docker", "inventory/redisstore"} {
 		assert.NotContains(t, mayImport["internal/engine"], kept)
 		assert.NotContains(t, mayImport["internal/explore"], kept)
+	}
+	for _, lock := range []string{"locks", "locks/safe", "locks/naive", "locks/peers", "internal/engine"} {
+		assert.NotContains(t, mayImport[lock], "metrics", "who only locks or plays needs no Prometheus")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/oversell/oversell/checks"
 	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/faults"
+	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/instance"
 	"github.com/oversell/oversell/internal/stats"
 	"github.com/oversell/oversell/inventory"
@@ -39,6 +40,17 @@ type Config struct {
 	Progress         func(Progress)          // called often, by one goroutine for each run; must not block. May be nil
 	Disable          func(fault string) bool // test hook: faults that are left out. May be nil
 	Version          string                  // of oversell, for plan.json
+	Observer         Observer                // may be nil
+}
+
+// Observer hears of every trial as it goes on. Its methods are called
+// concurrently when runs go on at the same time, and must not block.
+type Observer interface {
+	// Began returns what is to hear every event of a trial, in order, one at a
+	// time; see history.NewRecorder.
+	Began(history.Plan) func(history.Event)
+	// Judged hears what a trial came to. One that broke down is never judged.
+	Judged(result.Run)
 }
 
 // Job is one scenario under one lock kind, some number of times.

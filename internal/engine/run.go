@@ -72,6 +72,9 @@ func (e *Engine) trial(ctx context.Context, j Job, n int) (_ result.Run, err err
 	}
 	out, err := r.judge()
 	r.judged = err == nil
+	if o := e.cfg.Observer; o != nil && r.judged {
+		o.Judged(out)
+	}
 	return out, err
 }
 
@@ -92,9 +95,21 @@ func (e *Engine) newRun(j Job, n int) (*run, error) {
 		Scenario: j.Scenario.Name, Lock: name(j), Trial: n, Trials: max(j.Trials, 1),
 		Phase: PhaseStarting, Left: r.plan.Stock,
 	})
-	r.rec = history.NewRecorder(r.file, history.Since(r.start), r.watch.see)
+	r.rec = history.NewRecorder(r.file, history.Since(r.start), r.hook())
 	r.rec.Record(history.Event{Kind: history.RunStarted})
 	return r, nil
+}
+
+// hook is what sees every event as it is recorded.
+func (r *run) hook() func(history.Event) {
+	if r.e.cfg.Observer == nil {
+		return r.watch.see
+	}
+	heard := r.e.cfg.Observer.Began(r.plan)
+	return func(e history.Event) {
+		r.watch.see(e)
+		heard(e)
+	}
 }
 
 // hosts are a run's instances. Safe for concurrent use.

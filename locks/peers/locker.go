@@ -75,6 +75,14 @@ func (l *lease) Lost() <-chan struct{} {
 	return l.dog.Lost()
 }
 
+// Renewals is 0 when nothing extends.
+func (l *lease) Renewals() int {
+	if l.dog == nil {
+		return 0
+	}
+	return l.dog.Renewals()
+}
+
 func (l *lease) Release(ctx context.Context) error {
 	if l.dog != nil {
 		l.dog.End()

@@ -20,6 +20,14 @@ func (l *lease) Lost() <-chan struct{} {
 	return l.dog.Lost()
 }
 
+// Renewals is 0 for a kind that doesn't renew.
+func (l *lease) Renewals() int {
+	if l.dog == nil {
+		return 0
+	}
+	return l.dog.Renewals()
+}
+
 // Release stops the watchdog, waits for it, and removes the key if it is still
 // this lease's. It does so even when ctx has ended, then within a second, so
 // that the key isn't left behind. Releasing twice gives ErrNotHeld.

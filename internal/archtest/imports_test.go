@@ -62,6 +62,7 @@ var mayImport = map[string][]string{
 	"internal/stats":     {},
 	"internal/sweep":     append([]string{"faults", "scenarios"}, base...),
 	"internal/matrix":    base,
+	"internal/shoplog":   base,
 	"cmd/oversell":       {"*"},
 }
 
@@ -76,6 +77,7 @@ var onlyIn = map[string]string{
 	"github.com/alicebob/miniredis/v2":            "cluster/embedded",
 	"github.com/jackc/pgx/v5":                     "inventory/pgstore",
 	"github.com/spf13/cobra":                      "cmd/oversell",
+	"github.com/owenrumney/go-sarif/v3":           "reports",
 }
 
 type goPackage struct {

@@ -12,7 +12,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Packages in which goroutines meet.
 RACY := ./cluster/... ./faults/... ./history/... ./instance/... ./internal/... ./locks/... ./metrics/... ./wire/...
 
-.PHONY: demo test check build images setup docs matrix clean help
+.PHONY: demo test check build images setup docs man matrix clean help
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ setup: ## Install what tests and demo use; says first what that is
 docs: build ## Bring the README's tables, its example run and the schema up to date
 	@scripts/readme-tables.sh $(GO)
 	@scripts/readme-run.sh $(BIN)
+
+man: build ## Write manual pages and shell completions below bin/share
+	@$(BIN) man bin
+	@echo "bin/share is up to date"
 
 matrix: build ## Play every scenario under every lock, and bring the README's matrix up to date
 	@scripts/matrix.sh $(BIN) $(RUNS) $(MATRIX)

@@ -29,25 +29,38 @@ var ErrTruncated = errors.New("history: the last line is incomplete")
 // last line are returned too; any other error names the line.
 func Read(r io.Reader) ([]Event, error) {
 	var events []Event
+	err := Each(r, func(e Event) error {
+		events = append(events, e)
+		return nil
+	})
+	return events, err
+}
+
+// Each calls f for every event of JSON lines, in the order of the lines, and
+// keeps none of them. It ends with f's first error, with ErrTruncated after the
+// last event before an incomplete line, or with an error that names the line.
+func Each(r io.Reader, f func(Event) error) error {
 	br := bufio.NewReaderSize(r, 256<<10)
 	for line := 1; ; line++ {
 		text, err := br.ReadBytes('\n')
 		if err != nil && err != io.EOF {
-			return events, fmt.Errorf("read line %d of the history: %w", line, err)
+			return fmt.Errorf("read line %d of the history: %w", line, err)
 		}
 		whole := err == nil
 		if text = bytes.TrimSpace(text); len(text) > 0 {
 			var e Event
 			if err := json.Unmarshal(text, &e); err != nil {
 				if !whole {
-					return events, ErrTruncated
+					return ErrTruncated
 				}
-				return events, fmt.Errorf("read line %d of the history: %w", line, err)
+				return fmt.Errorf("read line %d of the history: %w", line, err)
 			}
-			events = append(events, e)
+			if err := f(e); err != nil {
+				return err
+			}
 		}
 		if !whole {
-			return events, nil
+			return nil
 		}
 	}
 }

@@ -51,7 +51,8 @@ const (
 
 // Events of the engine (Instance 0).
 const (
-	RunStarted     Kind = "run.started"
+	RunStarted     Kind = "run.started" //
+	RunPlanned     Kind = "run.planned" // Plan, as it stood when the servers were there
 	LoadStarted    Kind = "load.started"
 	LoadEnded      Kind = "load.ended"      // Phase: "done", "sold out", "stalled" or "interrupted"; Text: why
 	RunEnded       Kind = "run.ended"       //
@@ -97,6 +98,7 @@ type Event struct {
 	Text  string         `json:"text,omitempty"`
 	Err   string         `json:"err,omitempty"`
 	Info  map[string]any `json:"info,omitempty"`
+	Plan  *Plan          `json:"plan,omitempty"`
 }
 
 // Plan is everything that is needed to run a run again and to judge it later.
@@ -141,6 +143,10 @@ type Plan struct {
 	Expected      string    `json:"expected"`
 	Command       string    `json:"command"`
 	Version       string    `json:"version"` // of oversell
+
+	// Observed says that this is a shop's own log: nothing was planned or
+	// injected, and nobody looked after servers.
+	Observed bool `json:"observed,omitempty"`
 }
 
 // Step is one planned fault, as words.
@@ -148,6 +154,17 @@ type Step struct {
 	Fault    string `json:"fault"`
 	When     string `json:"when"`
 	Optional bool   `json:"optional,omitempty"` // only a broken lock gets so far
+}
+
+// Planned returns the plan that events tell, or nil. It makes a history that is
+// passed on without its folder whole.
+func Planned(events []Event) *Plan {
+	for _, e := range events {
+		if e.Kind == RunPlanned && e.Plan != nil {
+			return e.Plan
+		}
+	}
+	return nil
 }
 
 // History is a whole run: what was planned and what happened.

@@ -202,3 +202,43 @@ func TestPurchaseIDsReadBack(t *testing.T) {
 	}
 	require.Equal(t, `purchase "x"`, history.Who("x"))
 }
+
+// A run that is killed loses no more than its last moments.
+func TestRecorderWritesOutNowAndThen(t *testing.T) {
+	var file bytes.Buffer
+	now := time.Duration(0)
+	r := history.NewRecorder(&file, func() time.Duration { return now }, nil)
+	for range 100 {
+		now += 10 * time.Millisecond
+		r.Record(history.Event{Kind: history.Begun})
+		written, err := history.Read(bytes.NewReader(file.Bytes()))
+		require.NoError(t, err, "in whole lines")
+		require.LessOrEqual(t, len(r.Events())-len(written), 20, "at %s", now)
+	}
+}
+
+func TestEachStopsWhereItIsTold(t *testing.T) {
+	enough := errors.New("enough")
+	var seen []int64
+	err := history.Each(strings.NewReader("{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n"), func(e history.Event) error {
+		if seen = append(seen, e.N); e.N == 2 {
+			return enough
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, enough)
+	require.Equal(t, []int64{1, 2}, seen)
+}
+
+func TestAHistoryCarriesItsPlan(t *testing.T) {
+	var file bytes.Buffer
+	r := history.NewRecorder(&file, ticking(), nil)
+	r.Record(history.Event{Kind: history.RunStarted})
+	plan := history.Plan{Scenario: "ttl-expiry", Stock: 7, Steps: []history.Step{{Fault: "slow-call"}}}
+	r.Record(history.Event{Kind: history.RunPlanned, Plan: &plan})
+	require.NoError(t, r.Flush())
+	events, err := history.Read(&file)
+	require.NoError(t, err)
+	require.Equal(t, &plan, history.Planned(events))
+	require.Nil(t, history.Planned(events[:1]))
+}

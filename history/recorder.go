@@ -21,6 +21,7 @@ type Recorder struct {
 	out     *bufio.Writer
 	enc     *json.Encoder
 	events  []Event
+	flushed time.Duration // when the file last had everything
 	err     error
 	watches []*Watch
 }
@@ -49,6 +50,10 @@ func (r *Recorder) Record(e Event) Event {
 	if err := r.enc.Encode(e); err != nil && r.err == nil {
 		r.err = fmt.Errorf("write event %d: %w", e.N, err)
 	}
+	if now := r.clock(); now-r.flushed >= flushEvery {
+		_ = r.flush() // kept for Flush
+		r.flushed = now
+	}
 	if r.hook != nil {
 		r.hook(e)
 	}
@@ -56,10 +61,18 @@ func (r *Recorder) Record(e Event) Event {
 	return e
 }
 
+// flushEvery is how much of a history is lost at most, beyond the event under
+// way, when its writer is killed while events keep coming.
+const flushEvery = 200 * time.Millisecond
+
 // Flush writes out what is buffered and returns the first error of all writes.
 func (r *Recorder) Flush() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.flush()
+}
+
+func (r *Recorder) flush() error {
 	if err := r.out.Flush(); err != nil && r.err == nil {
 		r.err = fmt.Errorf("flush the history: %w", err)
 	}

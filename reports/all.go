@@ -7,6 +7,10 @@ func All() []Format {
 		Text(),
 		JSON(),
 		JUnit(),
+		NDJSON(),
+		Markdown(),
+		SARIF(),
+		Trace(),
 	}
 }
 

@@ -31,6 +31,7 @@ func cases() []testCase {
 			r.Lock, r.Alias, r.Scenario, r.Hazard = "lua-watchdog", "", "sentinel-failover", result.LostMaster
 		})}},
 		{"same-lock", []result.Run{naive(), with(naive(), onServer("Redis 8.0.2")), with(naive(), onServer("Redis 8.0.2"))}},
+		{"baseline", sinceBefore()},
 		{"hostile", hostile()},
 		{"long", []result.Run{long()}},
 		{"bare", []result.Run{{}}},
@@ -142,6 +143,27 @@ func simulated() result.Run {
 func trials(r result.Run, violations, of int) result.Run {
 	r.Violations, r.Trials = violations, of
 	return r
+}
+
+// sinceBefore has every state that a comparison with a baseline can come to.
+func sinceBefore() []result.Run {
+	since := func(r result.Run, b result.Baseline) result.Run {
+		r.Baseline = &b
+		return r
+	}
+	broken := with(safe(), func(r *result.Run) {
+		r.Verdict, r.Gate, r.Sold, r.Oversold = result.Oversold, result.Fail, 103, 3
+		r.Findings = []result.Finding{{Property: result.Reconciliation, Verdict: result.Oversold, Text: "103 sold of 100: 3 too many", Events: []int64{411}}}
+	})
+	otherwise := with(broken, func(r *result.Run) { r.Scenario, r.Hazard = "partition", result.Partition })
+	known := with(broken, func(r *result.Run) { r.Scenario, r.Hazard = "flushed", result.LostData })
+	return []result.Run{
+		since(naive(), result.Baseline{State: result.Unchanged, Verdict: result.Oversold, Gate: result.Pass}),
+		since(broken, result.Baseline{State: result.New, Verdict: result.OK, Gate: result.Pass}),
+		since(otherwise, result.Baseline{State: result.New}),
+		since(known, result.Baseline{State: result.Still, Verdict: result.Oversold, Gate: result.Fail, Accepted: true}),
+		since(safe(), result.Baseline{State: result.Fixed, Verdict: result.Stalled, Gate: result.Fail}),
+	}
 }
 
 func hostile() []result.Run {

@@ -116,7 +116,7 @@ func suiteOf(r result.Run, name string) xmlSuite {
 		},
 	}
 	bad := &xmlResult{Message: printable.Cut(reason(r), maxName), Type: string(r.Verdict), Text: failureText(r)}
-	switch r.Gate {
+	switch r.Counted() {
 	case result.Pass:
 	case result.Fail:
 		s.Failures, s.Case.Failure = 1, bad
@@ -160,7 +160,11 @@ func caseNames(runs []result.Run) []string {
 // systemOut tells the run whatever its gate; a lock that broke as it was
 // expected to says so first.
 func systemOut(r result.Run) string {
-	return fmt.Sprintf("expected %s: %s\n%s\n%s\n%s", r.Expected, r.Verdict, Line(r), counts(r), told(r))
+	first := fmt.Sprintf("expected %s: %s", r.Expected, r.Verdict)
+	if r.Baseline != nil {
+		first += "\nagainst the baseline: " + strings.Join(strings.Fields(since(r)), " ")
+	}
+	return fmt.Sprintf("%s\n%s\n%s\n%s", first, Line(r), counts(r), told(r))
 }
 
 func failureText(r result.Run) string {

@@ -13,10 +13,15 @@ type Format struct {
 	Ext     string // file name extension, without the dot
 	Summary string // one line
 	Write   func(w io.Writer, runs []result.Run, opts Options) error
+	// Each, where a format has it, writes one run. What it writes for all runs,
+	// one after the other, is what Write writes: such a format can be written
+	// while the runs still go on.
+	Each func(w io.Writer, r result.Run, opts Options) error
 }
 
 // Options are about the place that a report is written to.
 type Options struct {
 	Color bool // the writer understands ANSI colours
 	Width int  // columns of the terminal, 0 when it isn't one
+	Bytes int  // how long the report may get, 0 for what the format itself allows; only Markdown heeds it
 }

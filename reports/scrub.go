@@ -43,6 +43,11 @@ func scrub(runs []result.Run, clean cleaner) []result.Run {
 			r.Findings[j].Property, r.Findings[j].Text = result.Property(name(string(f.Property))), prose(f.Text)
 			r.Findings[j].Verdict = result.Verdict(name(string(f.Verdict)))
 		}
+		if r.Baseline != nil {
+			b := *r.Baseline
+			b.State, b.Verdict = result.State(name(string(b.State))), result.Verdict(name(string(b.Verdict)))
+			r.Baseline = &b
+		}
 	}
 	return out
 }

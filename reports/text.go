@@ -48,6 +48,7 @@ func writeText(w io.Writer, runs []result.Run, opts Options) error {
 		}
 	}
 	writeGate(&buf, runs, p, width)
+	writeBaseline(&buf, runs, width)
 	writeCommands(&buf, runs, p)
 	return flush(w, &buf)
 }
@@ -62,6 +63,16 @@ func forTerminal(s string, max int) string {
 
 // writeBanner says in big letters which results don't come from real servers.
 func writeBanner(buf *bytes.Buffer, runs []result.Run, p palette, width int) {
+	text := simulatedWords(runs)
+	if text == "" {
+		return
+	}
+	writeWrapped(buf, text, "", "", width, p.doubtful)
+	buf.WriteByte('\n')
+}
+
+// simulatedWords are empty when every result comes from real servers.
+func simulatedWords(runs []result.Run) string {
 	simulated := 0
 	for _, r := range runs {
 		if r.Simulated {
@@ -69,14 +80,13 @@ func writeBanner(buf *bytes.Buffer, runs []result.Run, p palette, width int) {
 		}
 	}
 	if simulated == 0 {
-		return
+		return ""
 	}
 	which := "these results"
 	if simulated < len(runs) {
 		which = fmt.Sprintf("%d of these %d results", simulated, len(runs))
 	}
-	writeWrapped(buf, "SIMULATED: "+which+" come from an imitation of Redis inside this process, not from real servers.", "", "", width, p.doubtful)
-	buf.WriteByte('\n')
+	return "SIMULATED: " + which + " come from an imitation of Redis inside this process, not from real servers."
 }
 
 // writeTrials says of every run that was played several times what that allows
@@ -148,7 +158,7 @@ const maxReasons = 4
 func whyGate(gate result.Gate, runs []result.Run) string {
 	var reasons []string
 	for _, r := range runs {
-		if gateName(r.Gate) != gateName(gate) {
+		if gateName(r.Counted()) != gateName(gate) {
 			continue
 		}
 		if sameScenario(runs) {
@@ -172,12 +182,7 @@ func whyGate(gate result.Gate, runs []result.Run) string {
 // writeCommands ends the report with the command that repeats the run, on a
 // line of its own and never wrapped, so that it can be taken as it is.
 func writeCommands(buf *bytes.Buffer, runs []result.Run, p palette) {
-	var commands []string
-	for _, r := range runs {
-		if r.Command != "" && !slices.Contains(commands, r.Command) {
-			commands = append(commands, r.Command)
-		}
-	}
+	commands := commandsOf(runs)
 	if len(commands) == 0 {
 		return
 	}
@@ -185,4 +190,15 @@ func writeCommands(buf *bytes.Buffer, runs []result.Run, p palette) {
 	for _, c := range commands {
 		buf.WriteString(p.strong(c) + "\n")
 	}
+}
+
+// commandsOf are the distinct commands that repeat the runs.
+func commandsOf(runs []result.Run) []string {
+	var commands []string
+	for _, r := range runs {
+		if r.Command != "" && !slices.Contains(commands, r.Command) {
+			commands = append(commands, r.Command)
+		}
+	}
+	return commands
 }

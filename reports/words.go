@@ -75,6 +75,8 @@ func asExpected(r result.Run) string {
 func reason(r result.Run) string {
 	lock := shortLock(r)
 	switch {
+	case r.Counted() != r.Gate:
+		return fmt.Sprintf("%s came out %s as in the baseline, which is accepted", lock, r.Verdict)
 	case r.Gate == result.Pass && r.Expected == result.ExpectNotOK:
 		return fmt.Sprintf("%s was expected to break and did: %s", lock, r.Verdict)
 	case r.Gate == result.Pass:
@@ -143,6 +145,9 @@ func place(r result.Run) string {
 	}
 	if r.Simulated {
 		servers = "SIMULATED servers (" + servers + ")"
+	}
+	if r.Backend == "log" { // nothing was played there
+		return fmt.Sprintf("%s; %s", servers, seconds(r.DurationMS))
 	}
 	if r.Backend != "" {
 		servers += " on " + r.Backend

@@ -4,6 +4,15 @@ package result
 // when a field changes its meaning or goes away.
 const Schema = "oversell.result/v1"
 
+// LineSchema names a Line, in the same way.
+const LineSchema = "oversell.run/v1"
+
+// Line is one run as `oversell run --output ndjson` prints it.
+type Line struct {
+	Schema string `json:"schema"`
+	Run
+}
+
 // Document is the whole of what `oversell run --output json` prints.
 type Document struct {
 	Schema string `json:"schema"`
@@ -15,7 +24,7 @@ type Document struct {
 func NewDocument(runs []Run) Document {
 	gates := make([]Gate, len(runs))
 	for i, r := range runs {
-		gates[i] = r.Gate
+		gates[i] = r.Counted()
 	}
 	if runs == nil {
 		runs = []Run{}
@@ -64,6 +73,8 @@ type Run struct {
 	DurationMS int64          `json:"duration_ms"`
 	Dir        string         `json:"dir"`
 	Command    string         `json:"command"` // repeats the run
+
+	Baseline *Baseline `json:"baseline,omitempty"` // how it compares with an earlier invocation; nil without one
 }
 
 // Rate is how often something happened, and the exact interval (Clopper and

@@ -11,15 +11,17 @@ cd "$(dirname "$0")/.."
 readonly PACKAGES="redis-server redis-sentinel"
 readonly DATABASE="postgresql"
 readonly MONITORING="prometheus"
+readonly SCHEMAS="libxml2-utils"
 readonly POLICY=/usr/sbin/policy-rc.d
 
 usage() {
   cat <<USAGE
 usage: scripts/setup.sh [--all]
 
-  --all  redis-server as a program too, also where Docker has an image, and
-         PostgreSQL for runs that keep their inventory in it, and Prometheus,
-         which the alert rules and the dashboard are tested with
+  --all  redis-server as a program too, also where Docker has an image,
+         PostgreSQL for runs that keep their inventory in it, Prometheus for
+         the tests of alert rules and dashboard, and xmllint, with which tests
+         check reports against their schemas
 USAGE
 }
 
@@ -64,6 +66,10 @@ monitoring_ready() { command -v prometheus >/dev/null && command -v promtool >/d
 
 install_monitoring() {
   monitoring_ready || install "Prometheus and promtool" "to test the alert rules and the dashboard" "$MONITORING"
+}
+
+install_schemas() {
+  command -v xmllint >/dev/null || install "xmllint" "to check reports against their schemas" "$SCHEMAS"
 }
 
 # install WHAT PURPOSE PACKAGES installs packages, or says how.
@@ -140,6 +146,7 @@ main() {
   if "$all"; then
     install_database
     install_monitoring
+    install_schemas
   fi
 }
 

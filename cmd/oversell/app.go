@@ -149,6 +149,9 @@ func (a *app) colors(flag string) (bool, error) {
 
 var colorModes = []string{"auto", "always", "never"}
 
+// colorUsage is the help of --color.
+var colorUsage = "colours on stdout: " + strings.Join(colorModes, ", ")
+
 // ci reports whether a build server runs this.
 func (a *app) ci() bool {
 	switch strings.ToLower(a.env("CI")) {

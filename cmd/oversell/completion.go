@@ -35,8 +35,7 @@ func completeRun(cmd *cobra.Command, a *app) {
 	completeWith(cmd, "sweep", completeSweep)
 	completeWith(cmd, "file", cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt))
 	complete(cmd, "inventory", inventories)
-	complete(cmd, "color", colorModes)
-	completeWith(cmd, "output", a.completeOutput)
+	completeReports(cmd, a)
 	completeWith(cmd, "expect", a.completeExpect)
 	for _, folder := range []string{"dir", "resume"} {
 		completeWith(cmd, folder, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -46,6 +45,14 @@ func completeRun(cmd *cobra.Command, a *app) {
 	for _, number := range []string{"stock", "instances", "buyers", "ttl", "time-scale", "seed", "trials", "parallel", "redis-url", "sentinel-url", "quorum-url", "inventory-url", "metrics", "metrics-linger"} {
 		completeWith(cmd, number, cobra.NoFileCompletions)
 	}
+}
+
+// completeReports makes the flags complete that are about results.
+func completeReports(cmd *cobra.Command, a *app) {
+	complete(cmd, "color", colorModes)
+	completeWith(cmd, "output", a.completeOutput)
+	complete(cmd, "fail-on", failOnWords)
+	completeWith(cmd, "baseline", cobra.FixedCompletions([]string{"json", "ndjson"}, cobra.ShellCompDirectiveFilterFileExt))
 }
 
 // listOf completes the last word of a comma-separated list; words that are

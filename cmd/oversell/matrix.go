@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,6 +49,23 @@ func writeMatrix(m *matrix.Matrix) func(output, io.Writer, reports.Options) erro
 		}
 		return m.Text(w, opts.Width, paint)
 	}
+}
+
+// tellGitHubOfMatrix appends the matrix to the summary of the job, if it fits, else its runs.
+func (a *app) tellGitHubOfMatrix(m *matrix.Matrix) {
+	a.summarize(func(w io.Writer, room int) error {
+		var buf bytes.Buffer
+		buf.WriteString("## oversell: the matrix\n\n")
+		if err := m.Markdown(&buf); err != nil {
+			return err
+		}
+		if buf.Len() <= room {
+			_, err := buf.WriteTo(w)
+			return err
+		}
+		return reports.Markdown().Write(w, m.Runs(), reports.Options{Bytes: room})
+	})
+	a.annotate(m.Runs())
 }
 
 // savedOptions is what of the command line makes a matrix what it is. URLs are
@@ -206,6 +224,7 @@ func (a *app) playMatrix(ctx context.Context, o *runOptions, p plan, m *matrix.M
 	if err := a.writeOutputs(p.outputs, p.color, writeMatrix(m)); err != nil {
 		return err
 	}
+	a.tellGitHubOfMatrix(m)
 	if m.Count().Failed > 0 {
 		return environment(hint.Wrap(errors.New("some cells broke down before there was a result"), "oversell run --resume %s plays them again", shellQuote(m.Dir)))
 	}

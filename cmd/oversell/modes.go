@@ -12,6 +12,8 @@ import (
 // checkMode refuses flags that don't go together.
 func (o *runOptions) checkMode() error {
 	switch {
+	case len(o.Baselines) > 0 && (o.All || o.Sweep != ""):
+		return hint.Wrap(usagef("--baseline doesn't go with --all and --sweep"), "compare the runs of scenarios that you name, or of all: oversell run all")
 	case o.Sweep != "" && o.All:
 		return hint.Wrap(usagef("--sweep and --all don't go together"), "sweep the scenarios and locks that you name")
 	case o.Sweep != "":

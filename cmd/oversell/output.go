@@ -21,6 +21,11 @@ type output struct {
 	path   string // "" for stdout
 }
 
+// outputUsage is the help of --output.
+func (a *app) outputUsage() string {
+	return "FORMAT or FORMAT=PATH, repeatable (default text): " + strings.Join(a.formatNames(), ", ")
+}
+
 // parseOutputs reads the values of --output for a list of runs.
 func (a *app) parseOutputs(given []string) ([]output, error) {
 	return outputsOf(given, a.formats)
@@ -77,6 +82,12 @@ func checkPlaces(dir string, outs []output) error {
 	if err := canWriteIn(dir); err != nil {
 		return environment(hint.Wrap(fmt.Errorf("--dir %s: %w", dir, err), "choose a folder that can be written, for example --dir /tmp/runs"))
 	}
+	return checkOutputs(outs)
+}
+
+// checkOutputs finds out, before anything is done, whether the reports can be
+// saved.
+func checkOutputs(outs []output) error {
 	for _, o := range outs {
 		if o.path == "" {
 			continue

@@ -24,6 +24,8 @@ type plan struct {
 	color   bool
 	command string          // repeats the invocation; empty as long as there is no backend
 	remote  *remote.Backend // nil: another backend
+
+	baseline *baseline // nil: runs are compared with nothing
 }
 
 // shapes lists the arrangements of servers that the jobs ask for.
@@ -67,6 +69,9 @@ func (a *app) plan(o *runOptions) (plan, error) {
 		return p, err
 	}
 	if err := checkPlaces(o.Dir, p.outputs); err != nil {
+		return p, err
+	}
+	if p.baseline, err = o.baseline(); err != nil {
 		return p, err
 	}
 	p.seed = rand.Int64()

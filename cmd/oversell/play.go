@@ -46,7 +46,12 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	runs, err := a.playAll(ctx, o, p, backend)
+	follow, err := a.openStreams(p.outputs, p.color)
+	if err != nil {
+		return err
+	}
+	runs, err := a.playAll(ctx, o, p, backend, follow.write)
+	streamed := follow.end()
 	if err != nil {
 		for _, r := range runs {
 			a.notes.say("kept: %s", r.Dir)
@@ -56,8 +61,20 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 	if len(runs) == 0 {
 		return nothingPlayed(backend)
 	}
-	if err := a.writeReports(p.outputs, runs, p.color); err != nil {
-		return err
+	return a.tell(p.outputs, runs, p.baseline, p.color, streamed)
+}
+
+// tell writes the reports about runs, tells the build server, and ends with the
+// code of their gate. streamed is what went wrong with reports that are written
+// already.
+func (a *app) tell(outs []output, runs []result.Run, b *baseline, color bool, streamed error) error {
+	if rest := b.rest(); rest != "" {
+		a.notes.say("%s", rest)
+	}
+	err := errors.Join(streamed, a.writeReports(unstreamed(outs), runs, color))
+	a.tellGitHub(runs)
+	if err != nil {
+		return environment(err)
 	}
 	return exitWith(gateCode(result.NewDocument(runs).Gate))
 }
@@ -99,9 +116,9 @@ func (a *app) choose(ctx context.Context, o *runOptions, p plan) (choice, error)
 	return r.explicit(ctx, o.Backend, o.Redis)
 }
 
-// playAll plays the jobs one after the other. Jobs that the backend can't play
-// are skipped, with the reason on stderr.
-func (a *app) playAll(ctx context.Context, o *runOptions, p plan, backend cluster.Backend) (runs []result.Run, err error) {
+// playAll plays the jobs one after the other and shows each run that was judged.
+// Jobs that the backend can't play are skipped, with the reason on stderr.
+func (a *app) playAll(ctx context.Context, o *runOptions, p plan, backend cluster.Backend, judged func(result.Run)) (runs []result.Run, err error) {
 	err = a.withEngine(ctx, o, backend, o.Dir, "", func(eng player) error {
 		for _, j := range p.jobs {
 			if no := eng.Available(j); no != nil {
@@ -117,6 +134,8 @@ func (a *app) playAll(ctx context.Context, o *runOptions, p plan, backend cluste
 				return jobError(j, err)
 			}
 			a.notes.say("%s", a.line(o, r))
+			r = p.baseline.compare(r)
+			judged(r)
 			runs = append(runs, r)
 		}
 		return nil

@@ -49,11 +49,13 @@ func newRootCmd(a *app) *cobra.Command {
 		newRunCmd(a, nil),
 		newExploreCmd(a, nil),
 		newReplayCmd(a, nil),
+		newCheckCmd(a, nil),
 		newListCmd(a),
 		newDoctorCmd(a, nil),
 		newDiagnoseCmd(a, nil),
 		newCleanCmd(a),
 		newVersionCmd(a),
+		newManCmd(a),
 		newInstanceCmd(a),
 		newExitCodesTopic(),
 	)

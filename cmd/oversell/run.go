@@ -50,6 +50,7 @@ type runOptions struct {
 
 	serverOptions
 	metricsOptions
+	baselineOptions
 
 	Outputs        []string
 	Expect         []string
@@ -81,6 +82,7 @@ const runExample = `  oversell run
   oversell run all --backend process --output junit=oversell.xml
   oversell run --lock lua-release --expect lua-release=oversold
   oversell run --lock safe --trials 300
+  oversell run all --baseline old/result.json --fail-on new
   oversell run -f mine.yaml --redis 7.0,valkey-9.1
   oversell run flash-sale --time-scale 1
   oversell run --lock naive --sweep ttl=50ms..1s
@@ -120,10 +122,11 @@ func newRunCmd(a *app, runF func(context.Context, *runOptions) error) *cobra.Com
 	f.Lookup("seed").DefValue = "random"
 	f.IntVar(&o.Trials, "trials", 1, "how often to play each scenario under each lock")
 	f.StringVar(&o.Dir, "dir", defaultDir, "where each run gets its folder")
-	f.StringArrayVar(&o.Outputs, "output", nil, "FORMAT or FORMAT=PATH, repeatable (default text): "+strings.Join(a.formatNames(), ", "))
+	f.StringArrayVar(&o.Outputs, "output", nil, a.outputUsage())
 	f.StringArrayVar(&o.Expect, "expect", nil, "LOCK=VERDICT instead of what the lock claims, repeatable: "+strings.Join(result.Expectations(), ", "))
 	f.BoolVar(&o.AllowSimulated, "allow-simulated", false, "let results of the embedded backend meet the gate")
-	f.StringVar(&o.Color, "color", "auto", "colours on stdout: "+strings.Join(colorModes, ", "))
+	addBaselineFlags(f, &o.baselineOptions)
+	f.StringVar(&o.Color, "color", "auto", colorUsage)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.Scenarios = slices.Concat(args, named)
 		overrides(o)

@@ -39,6 +39,7 @@ func TestRunFlags(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, &runOptions{
 		Locks: []string{"naive", "safe"}, Backend: "auto", Trials: 1, Dir: "runs", Color: "auto",
+		baselineOptions: baselineOptions{FailOn: "all"},
 	}, o, "nothing is set that wasn't given")
 
 	o, err = parse(t, "a", "--scenario", "b,c", "--lock", "x,y", "--lock=z", "--backend", "docker", "--redis", "8.0",
@@ -49,6 +50,7 @@ func TestRunFlags(t *testing.T) {
 		Scenarios: []string{"a", "b", "c"}, Locks: []string{"x", "y", "z"}, Backend: "docker", Redis: []string{"8.0"},
 		Stock: ptr(1), Instances: ptr(2), Buyers: ptr(3), TTL: ptr(4 * time.Second), Seed: ptr(int64(0)), Trials: 5, Dir: "d",
 		Outputs: []string{"json", "junit=a,b.xml"}, Expect: []string{"x=ok"}, AllowSimulated: true, Color: "never",
+		baselineOptions: baselineOptions{FailOn: "all"},
 	}, o)
 }
 

@@ -36,7 +36,8 @@ import (
 //	scrape FILE TO              get what is served at the URL in FILE's "metrics at URL"
 //	empty DIR                   fail unless the folder has nothing in it, or isn't there
 //
-// $BIN is a PATH on which there is oversell and nothing else. The conditions
+// $BIN is a PATH on which there is oversell and nothing else, $REPO the project's
+// folder. The conditions
 // [docker] and [process] hold when that backend can start servers, [postgres]
 // when PostgreSQL is installed.
 func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
@@ -54,6 +55,11 @@ func runScripts(t *testing.T, dir string) {
 		Setup: func(env *testscript.Env) error {
 			path, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
 			env.Setenv("BIN", path)
+			repo, err := filepath.Abs("../..")
+			if err != nil {
+				return err
+			}
+			env.Setenv("REPO", repo)
 			// What is temporary lands where the script can see that it is gone.
 			tmp := filepath.Join(env.WorkDir, "tmp")
 			env.Setenv("TMPDIR", tmp)

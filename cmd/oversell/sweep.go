@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/oversell/oversell/internal/engine"
@@ -169,6 +170,17 @@ func playTrials(ctx context.Context, eng player, j engine.Job, trials int) ([]re
 	return runs, nil
 }
 
+// summarizeSweep appends the curves to the summary of the job.
+func (a *app) summarizeSweep(r sweep.Report) {
+	a.summarize(func(w io.Writer, room int) error {
+		var text strings.Builder
+		if err := r.Text(&text); err != nil {
+			return err
+		}
+		return folded("sweep of "+r.Parameter, text.String())(w, room)
+	})
+}
+
 // reportSweep saves the curves and shows them.
 func (a *app) reportSweep(o *runOptions, p plan, r sweep.Report) error {
 	r.Gate = sweep.Judge(r.Curves)
@@ -179,7 +191,9 @@ func (a *app) reportSweep(o *runOptions, p plan, r sweep.Report) error {
 		writeFile(filepath.Join(r.Dir, "sweep.json"), r.JSON),
 		writeFile(filepath.Join(r.Dir, "sweep.csv"), r.CSV),
 	)
-	if err := errors.Join(environment(saved), a.writeOutputs(p.outputs, p.color, writeSweep(r))); err != nil {
+	err := errors.Join(environment(saved), a.writeOutputs(p.outputs, p.color, writeSweep(r)))
+	a.summarizeSweep(r)
+	if err != nil {
 		return err
 	}
 	return exitWith(gateCode(r.Gate))

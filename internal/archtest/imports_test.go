@@ -64,6 +64,7 @@ var mayImport = map[string][]string{
 	"internal/stats":     {},
 	"internal/sweep":     append([]string{"faults", "scenarios"}, base...),
 	"internal/matrix":    base,
+	"internal/shoplog":   base,
 	"cmd/oversell":       {"*"},
 }
 
@@ -79,6 +80,7 @@ var onlyIn = map[string]string{
 	"github.com/jackc/pgx/v5":                     "inventory/pgstore",
 	"github.com/spf13/cobra":                      "cmd/oversell",
 	"github.com/prometheus/client_golang":         "metrics",
+	"github.com/owenrumney/go-sarif/v3":           "reports",
 }
 
 type goPackage struct {

@@ -62,6 +62,8 @@ func (r *run) startServers(ctx context.Context) error {
 	if r.e.inventory.place != nil {
 		r.plan.InventoryServer = r.e.inventory.place.Server
 	}
+	planned := r.plan
+	r.rec.Record(history.Event{Kind: history.RunPlanned, Plan: &planned})
 	return history.WritePlan(r.dir, r.plan)
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/oversell/oversell/result"
 )
 
-// resultFile is the run's outcome within its directory.
-const resultFile = "result.json"
+// ResultFile is the run's outcome within its directory.
+const ResultFile = "result.json"
 
 // newRunDir makes the directory of a run.
 func newRunDir(base, scenario, lock string, now time.Time) (string, error) {
@@ -62,7 +62,7 @@ func saveResult(r result.Run) error {
 	if err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(r.Dir, resultFile), append(data, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(r.Dir, ResultFile), append(data, '\n'), 0o644); err != nil {
 		return fmt.Errorf("save the result: %w", err)
 	}
 	return nil

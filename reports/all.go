@@ -7,6 +7,7 @@ func All() []Format {
 		Text(),
 		JSON(),
 		JUnit(),
+		HTML(),
 	}
 }
 

@@ -4,6 +4,7 @@ package reports
 import (
 	"io"
 
+	"github.com/oversell/oversell/internal/timeline"
 	"github.com/oversell/oversell/result"
 )
 
@@ -15,8 +16,12 @@ type Format struct {
 	Write   func(w io.Writer, runs []result.Run, opts Options) error
 }
 
-// Options are about the place that a report is written to.
+// Options are about the place that a report is written to, and about what there
+// is besides the runs' results.
 type Options struct {
 	Color bool // the writer understands ANSI colours
 	Width int  // columns of the terminal, 0 when it isn't one
+	// Timeline draws up what happened in a run, within a budget. It returns nil
+	// for a run without a history. May be nil.
+	Timeline func(result.Run, timeline.Budget) (*timeline.Timeline, error)
 }

@@ -49,6 +49,7 @@ func newRootCmd(a *app) *cobra.Command {
 		newRunCmd(a, nil),
 		newExploreCmd(a, nil),
 		newReplayCmd(a, nil),
+		newReportCmd(a, nil),
 		newListCmd(a),
 		newDoctorCmd(a, nil),
 		newCleanCmd(a),

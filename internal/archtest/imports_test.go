@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"wire":                 {"history"},
 	"faults":               append([]string{"wire", "cluster/redisnode"}, base...),
 	"checks":               base,
-	"reports":              base,
+	"reports":              append([]string{"internal/timeline"}, base...),
 	"scenarios":            append([]string{"faults"}, base...),
 	"instance":             append([]string{"locks"}, base...),
 	"locks/naive":          append([]string{"locks"}, base...),
@@ -62,6 +62,8 @@ var mayImport = map[string][]string{
 	"internal/stats":     {},
 	"internal/sweep":     append([]string{"faults", "scenarios"}, base...),
 	"internal/matrix":    base,
+	"internal/timeline":  {"history"},
+	"internal/retrace":   append([]string{"checks", "internal/timeline"}, base...),
 	"cmd/oversell":       {"*"},
 }
 

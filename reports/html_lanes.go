@@ -60,13 +60,13 @@ func (b *plotter) lane(l timeline.Lane) {
 			what = tidy(p.Fault)
 		}
 		v.Pauses = append(v.Pauses, boxTitle{
-			boxView{spot: b.x.place(p.From, p.To), Y: b.y, H: height, Text: what},
+			b.box(p.From, p.To, b.y, height, 12, "", what),
 			fmt.Sprintf("instance %d ran nothing for %s from %s", l.Instance, lengthOf(p.Len()), timeOf(p.From)),
 		})
 	}
 	if d := l.Died; d != nil {
 		v.Died = &roleView{
-			spot: spot{b.x.point(d.At), "60"}, Y: b.y + 8, FlagY: b.y + 1, Text: "process ended", Event: d.Event,
+			spot: b.x.place(d.At, b.x.to), Y: b.y + 8, FlagY: b.y + 1, Text: "process ended", Event: d.Event,
 			Title: fmt.Sprintf("%s: the process of instance %d ended: %s", timeOf(d.At), l.Instance, tidy(d.Text)),
 		}
 	}
@@ -123,9 +123,11 @@ func (b *plotter) hold(l timeline.Lane, h timeline.Hold) holdView {
 	}
 	switch {
 	case h.Many > 0:
-		v.Held = &boxView{spot: b.x.place(h.From, h.To), Y: y + 3, H: boxHeight - 6, TextY: 9, Class: "held many", Text: fmt.Sprintf("%d", h.Many)}
+		held := b.box(h.From, h.To, y+3, boxHeight-6, 9, "held many", fmt.Sprint(h.Many))
+		v.Held = &held
 	case h.Span != (timeline.Span{}):
-		v.Held = &boxView{spot: b.x.place(h.From, h.To), Y: y + 3, H: boxHeight - 6, TextY: 9, Class: "held", Text: name}
+		held := b.box(h.From, h.To, y+3, boxHeight-6, 9, "held", name)
+		v.Held = &held
 	}
 	if c := h.Commit; c != nil && h.Outcome != timeline.None {
 		v.Mark = &markView{X: b.x.point(c.At), Y: y + boxHeight/2, Class: string(h.Outcome)}
@@ -208,25 +210,27 @@ func shortened(s string, n int) string {
 
 func (b *plotter) grant(g timeline.Grant) grantView {
 	v := grantView{Event: g.Event, Title: grantWords(g)}
-	box := boxView{spot: b.x.place(g.From, g.To), Y: b.y, H: boxHeight, TextY: 12, Class: "owner"}
+	class, text := "owner", fmt.Sprintf("instance %d", g.Instance)
+	if g.Buyer > 0 {
+		text += fmt.Sprintf(" · buyer %d", g.Buyer)
+	}
 	switch {
 	case g.Many > 0:
-		box.Class, box.Text = "owner many", fmt.Sprint(g.Many)
+		class, text = "owner many", fmt.Sprint(g.Many)
 	case g.Foreign:
-		box.Class = "owner foreign"
+		class = "owner foreign"
 	case g.Gone:
-		box.Class = "owner gone"
+		class = "owner gone"
 	}
-	if g.Many == 0 {
-		box.Text = fmt.Sprintf("instance %d", g.Instance)
-		if g.Buyer > 0 {
-			box.Text += fmt.Sprintf(" · buyer %d", g.Buyer)
-		}
-	}
-	v.Box = &box
-	if g.Expiry > 0 {
+	ttl := g.Expiry - g.From
+	switch {
+	case g.Many == 0 && g.Expiry == 0:
+		text += " · no expiry"
+	case g.Gone || g.Renewals > 0 || g.Len() > ttl/4: // elsewhere the TTL is of no account, and many would lie over each other
 		v.TTL = &boxView{spot: b.x.place(g.From, g.Expiry), Y: b.y + boxHeight + 2, H: 2}
 	}
+	box := b.box(g.From, g.To, b.y, boxHeight, 12, class, text)
+	v.Box = &box
 	switch {
 	case g.Foreign:
 		v.Mark = &markView{X: b.x.point(g.To), Y: b.y + boxHeight/2, Class: "endfor", Icon: "refused"}
@@ -263,16 +267,16 @@ func (b *plotter) roles(y int) {
 	if len(b.t.Roles) == 0 {
 		return
 	}
-	flag := b.y
 	for i, r := range b.t.Roles {
 		until := b.x.to
-		if i+1 < len(b.t.Roles) {
-			until = b.t.Roles[i+1].At
+		if i+2 < len(b.t.Roles) { // every other one has its flag in the second row
+			until = b.t.Roles[i+2].At
 		}
+		flag := b.y + i%2*flagHeight
 		b.Roles = append(b.Roles, roleView{
 			spot: b.x.place(r.At, until), Y: y, H: flag + flagHeight - y, FlagY: flag, Text: tidy(r.Text), Event: r.Event,
 			Title: timeOf(r.At) + ": " + tidy(r.Text),
 		})
 	}
-	b.y += flagHeight
+	b.y += flagHeight * min(2, len(b.t.Roles))
 }

@@ -21,6 +21,7 @@ type plotView struct {
 	First, Focus       *spot
 
 	Faults       []barView
+	Bands        []spot // within which there is a fault, each once
 	Lanes        []laneView
 	Overlaps     []barView
 	Keys         []keyView
@@ -42,6 +43,27 @@ type boxView struct {
 	spot
 	Y, H, TextY int
 	Class, Text string
+	TextX       string // where in the box the words begin, for one that begins before what is shown
+	Hidden      bool   // there is no room for the words at first
+}
+
+// usualWidth is how wide lanes are on an ordinary screen, and letterWidth how
+// wide a letter in a box is.
+const (
+	usualWidth  = 1080
+	letterWidth = 6
+)
+
+// box is a box with words from one time to another.
+func (b *plotter) box(from, to time.Duration, y, h, textY int, class, text string) boxView {
+	v := boxView{spot: b.x.place(from, to), Y: y, H: h, TextY: textY, Class: class, Text: text, TextX: "0"}
+	a, z := b.x.of(from), b.x.of(to)
+	if a < b.x.a && z > a {
+		v.TextX = percent((b.x.a - a) / (z - a))
+	}
+	room := (min(z, b.x.b) - max(a, b.x.a)) / max(1e-9, b.x.b-b.x.a) * usualWidth
+	v.Hidden = room < float64(len([]rune(text))*letterWidth+8)
+	return v
 }
 
 type barView struct {
@@ -127,9 +149,26 @@ func (b *plotter) faults() {
 		b.Faults = append(b.Faults, b.fault(f, b.y+row*rowHeight))
 	}
 	b.y += max(1, len(ends))*rowHeight + laneGap
+	b.bands()
 }
 
 const maxFaultRows = 4
+
+// bands joins the faults that go on at the same time. They are in order of time.
+func (b *plotter) bands() {
+	var from, to time.Duration
+	for i, f := range b.t.Faults {
+		if i > 0 && f.From <= to {
+			to = max(to, f.To)
+			continue
+		}
+		if i > 0 {
+			b.Bands = append(b.Bands, b.x.place(from, to))
+		}
+		from, to = f.From, f.To
+	}
+	b.Bands = append(b.Bands, b.x.place(from, to))
+}
 
 func (b *plotter) fault(f timeline.Fault, y int) barView {
 	at := b.x.place(f.From, f.To)
@@ -140,7 +179,7 @@ func (b *plotter) fault(f timeline.Fault, y int) barView {
 	return barView{
 		spot: at, Target: b.event(f.Event),
 		Title: fmt.Sprintf("fault %s, %s to %s: %s", what, timeOf(f.From), timeOf(f.To), tidy(f.Text)),
-		Box:   boxView{spot: at, Y: y, H: boxHeight, TextY: 12, Class: class, Text: what},
+		Box:   b.box(f.From, f.To, y, boxHeight, 12, class, what),
 	}
 }
 

@@ -72,20 +72,19 @@ func (t *Timeline) shapes() int {
 // the budget; at least the first violation's own, if need be without its
 // surroundings.
 func (t *Timeline) whole(b Budget) (spans []Span, violations int) {
-	at := make([]time.Duration, len(t.Events))
+	events := make([]time.Duration, len(t.Events))
 	for i, e := range t.Events {
-		at[i] = e.At
+		events[i] = e.At
 	}
-	slices.Sort(at)
+	shapes := t.starts()
+	slices.Sort(events)
+	slices.Sort(shapes)
 	fits := func(spans []Span) bool {
-		n := 0
-		for _, s := range spans {
-			from, _ := slices.BinarySearch(at, s.From)
-			to, _ := slices.BinarySearch(at, s.To+1)
-			n += to - from
-		}
-		// An event of a kept span makes less than one shape.
-		return n <= b.Events*3/4 && n <= b.Shapes*3/4 || len(t.Events) == 0
+		return len(t.Events) <= b.Events || countIn(events, spans) <= b.Events*3/4
+	}
+	if len(shapes) > b.Shapes {
+		rows := fits
+		fits = func(spans []Span) bool { return rows(spans) && countIn(shapes, spans) <= b.Shapes*3/4 }
 	}
 	for i, v := range t.Violations {
 		s := Span{max(0, v.From-Keep), v.To + Keep}
@@ -100,6 +99,39 @@ func (t *Timeline) whole(b Budget) (spans []Span, violations int) {
 		spans, violations = more, i+1
 	}
 	return spans, violations
+}
+
+// starts are the times at which shapes begin.
+func (t *Timeline) starts() []time.Duration {
+	at := make([]time.Duration, 0, t.shapes())
+	for _, o := range t.Overlaps {
+		at = append(at, o.From)
+	}
+	for _, l := range t.Stock {
+		at = append(at, l.At)
+	}
+	for _, l := range t.Lanes {
+		for _, h := range l.Holds {
+			at = append(at, h.Whole().From)
+		}
+	}
+	for _, k := range t.Keys {
+		for _, g := range k.Grants {
+			at = append(at, g.From)
+		}
+	}
+	return at
+}
+
+// countIn counts the sorted times that lie in spans.
+func countIn(at []time.Duration, spans []Span) int {
+	n := 0
+	for _, s := range spans {
+		from, _ := slices.BinarySearch(at, s.From)
+		to, _ := slices.BinarySearch(at, s.To+1)
+		n += to - from
+	}
+	return n
 }
 
 // join adds a span to a sorted list of spans that don't meet.

@@ -60,6 +60,20 @@
   var a = +plots.dataset.a, b = +plots.dataset.b, shown = $('#shown'), now = $('#now');
   var chains = all('.chains>li[data-a]'), current = -1;
   var ns = 'http://www.w3.org/2000/svg';
+  var boxes = all('svg.time svg > text', plots).map(function (text) {
+    var box = text.parentNode;
+    return { text: text, x: parseFloat(box.getAttribute('x')) / 100, w: parseFloat(box.getAttribute('width')) / 100, need: text.textContent.length * 6 + 8 };
+  });
+  // Words stand where their box can be seen, if there is room for them.
+  function words(width) {
+    var w = b - a;
+    boxes.forEach(function (o) {
+      var left = Math.max(o.x, a), right = Math.min(o.x + o.w, b), room = (right - left) / w * width;
+      var on = room >= o.need;
+      if (on) o.text.setAttribute('x', ((left - o.x) / o.w * 100) + '%');
+      if (on !== o.on) { o.text.setAttribute('visibility', on ? 'visible' : 'hidden'); o.on = on; }
+    });
+  }
   function time(t, step) {
     var d = step >= 1e9 ? 0 : Math.min(6, Math.ceil(-Math.log10(step / 1e9) - 1e-9));
     return (t / 1e9).toFixed(Math.max(0, d)) + ' s';
@@ -89,6 +103,7 @@
     all('svg.time', plots).forEach(function (s) { s.setAttribute('x', (-a / w * 100) + '%'); s.setAttribute('width', (100 / w) + '%'); });
     all('.window', plots).forEach(function (r) { r.setAttribute('x', (a * 100) + '%'); r.setAttribute('width', (w * 100) + '%'); });
     all('svg.main', plots).forEach(grid);
+    words($('svg.main', plots).clientWidth);
     shown.textContent = time(from + a * len, 1e6) + ' to ' + time(from + b * len, 1e6);
   }
   function zoom(f, at) { at = at === undefined ? (a + b) / 2 : at; show(at - (at - a) * f, at + (b - at) * f); }

@@ -27,8 +27,14 @@ var ErrTruncated = errors.New("history: the last line is incomplete")
 
 // Read reads JSON lines. With ErrTruncated the events before the incomplete
 // last line are returned too; any other error names the line.
-func Read(r io.Reader) ([]Event, error) {
+func Read(r io.Reader) ([]Event, error) { return read(r, 0) }
+
+// read has room for so many events from the beginning.
+func read(r io.Reader, room int) ([]Event, error) {
 	var events []Event
+	if room > 0 {
+		events = make([]Event, 0, room)
+	}
 	err := Each(r, func(e Event) error {
 		events = append(events, e)
 		return nil
@@ -40,6 +46,7 @@ func Read(r io.Reader) ([]Event, error) {
 // keeps none of them. It ends with f's first error, with ErrTruncated after the
 // last event before an incomplete line, or with an error that names the line.
 func Each(r io.Reader, f func(Event) error) error {
+	known := interner{}
 	br := bufio.NewReaderSize(r, 256<<10)
 	for line := 1; ; line++ {
 		text, err := br.ReadBytes('\n')
@@ -55,6 +62,7 @@ func Each(r io.Reader, f func(Event) error) error {
 				}
 				return fmt.Errorf("read line %d of the history: %w", line, err)
 			}
+			known.event(&e)
 			if err := f(e); err != nil {
 				return err
 			}
@@ -93,6 +101,13 @@ func Load(dir string) (History, error) {
 		return h, fmt.Errorf("read the history: %w", err)
 	}
 	defer f.Close()
-	h.Events, err = Read(f)
+	room, err := countLines(f)
+	if err != nil {
+		return h, fmt.Errorf("read the history: %w", err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return h, fmt.Errorf("read the history: %w", err)
+	}
+	h.Events, err = read(f, room)
 	return h, err
 }

@@ -56,8 +56,9 @@ const (
 	LoadStarted    Kind = "load.started"
 	LoadEnded      Kind = "load.ended"      // Phase: "done", "sold out", "stalled" or "interrupted"; Text: why
 	RunEnded       Kind = "run.ended"       //
-	FaultInjected  Kind = "fault.injected"  // Fault, Step, Instance and Purchase of the target, Text (proof)
-	FaultFailed    Kind = "fault.failed"    // Fault, Step, Err: no evidence
+	RunFailed      Kind = "run.failed"      // Err: why the run came to no verdict
+	FaultInjected  Kind = "fault.injected"  // Fault, Step, Instance and Purchase of the target, Text (proof), Took: since the act began
+	FaultFailed    Kind = "fault.failed"    // Fault, Step, Err: no evidence, Took
 	FaultHealed    Kind = "fault.healed"    // Fault, Step, Text
 	ServerHealth   Kind = "server.health"   // Server, Text (PONG or why not), Done (healthy), Phase "before" or "after"
 	ServerRole     Kind = "server.role"     // Server, Text ("promoted", "demoted", "killed", ...)
@@ -65,7 +66,8 @@ const (
 	StockCounted   Kind = "stock.counted"   // Units left, Count orders: the inventory after the load
 	OrderFound     Kind = "order.found"     // Purchase, Token, Instance, Buyer: one order in the inventory, in commit order
 	MachineStalled Kind = "machine.stalled" // Took: this process ran nothing for so long; Instance 0 is the engine; Fault: planned by that
-	ServerInfo     Kind = "server.info"     // Server, Info
+	ServerInfo     Kind = "server.info"     // Server, Info: its figures over the load
+	ServerSampled  Kind = "server.sampled"  // Server, Info: its figures since the sample before
 )
 
 // Event is one thing that happened. Zero fields are left out of the file.

@@ -11,6 +11,7 @@ func All() []Format {
 		Markdown(),
 		SARIF(),
 		Trace(),
+		HTML(),
 	}
 }
 

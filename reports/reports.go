@@ -4,6 +4,7 @@ package reports
 import (
 	"io"
 
+	"github.com/oversell/oversell/internal/timeline"
 	"github.com/oversell/oversell/result"
 )
 
@@ -19,9 +20,13 @@ type Format struct {
 	Each func(w io.Writer, r result.Run, opts Options) error
 }
 
-// Options are about the place that a report is written to.
+// Options are about the place that a report is written to, and about what there
+// is besides the runs' results.
 type Options struct {
 	Color bool // the writer understands ANSI colours
 	Width int  // columns of the terminal, 0 when it isn't one
 	Bytes int  // how long the report may get, 0 for what the format itself allows; only Markdown heeds it
+	// Timeline draws up what happened in a run, within a budget. It returns nil
+	// for a run without a history. May be nil.
+	Timeline func(result.Run, timeline.Budget) (*timeline.Timeline, error)
 }

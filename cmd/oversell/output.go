@@ -128,6 +128,7 @@ func canWriteIn(dir string) error {
 // writeReports writes every report about runs.
 func (a *app) writeReports(outs []output, runs []result.Run, color bool) error {
 	return a.writeOutputs(outs, color, func(o output, w io.Writer, opts reports.Options) error {
+		opts.Timeline = a.timelineOf
 		return o.format.Write(w, runs, opts)
 	})
 }

@@ -160,7 +160,7 @@ func (a *app) withEngine(ctx context.Context, o *runOptions, backend cluster.Bac
 		Run: engine.NewRunID(), Backend: backend, Redis: orOwn(o.Redis)[0],
 		World: a.world(), Checks: a.checks, Worker: a.worker,
 		Dir: dir, Reuse: true, AllowSimulated: o.AllowSimulated,
-		Version: readBuild().Version,
+		Version: readBuild().Version, Ended: a.keepPage,
 	}
 	if o.Metrics != "" {
 		if err := a.export(&o.metricsOptions); err != nil {

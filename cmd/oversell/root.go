@@ -50,6 +50,7 @@ func newRootCmd(a *app) *cobra.Command {
 		newExploreCmd(a, nil),
 		newReplayCmd(a, nil),
 		newCheckCmd(a, nil),
+		newReportCmd(a, nil),
 		newListCmd(a),
 		newDoctorCmd(a, nil),
 		newDiagnoseCmd(a, nil),

@@ -36,8 +36,8 @@ var mayImport = map[string][]string{
 	"wire":                 {"history"},
 	"faults":               append([]string{"wire", "cluster/redisnode"}, base...),
 	"checks":               base,
-	"reports":              base,
 	"metrics":              append([]string{"locks"}, base...),
+	"reports":              append([]string{"internal/timeline"}, base...),
 	"scenarios":            append([]string{"faults"}, base...),
 	"instance":             append([]string{"locks"}, base...),
 	"locks/naive":          append([]string{"locks"}, base...),
@@ -65,6 +65,8 @@ var mayImport = map[string][]string{
 	"internal/sweep":     append([]string{"faults", "scenarios"}, base...),
 	"internal/matrix":    base,
 	"internal/shoplog":   base,
+	"internal/timeline":  {"history"},
+	"internal/retrace":   append([]string{"checks", "internal/timeline"}, base...),
 	"cmd/oversell":       {"*"},
 }
 

@@ -38,6 +38,7 @@ type Config struct {
 	Reuse            bool                    // runs may get servers that an earlier run has left as they were
 	AllowSimulated   bool                    // a simulated backend's results may satisfy a gate
 	Progress         func(Progress)          // called often, by one goroutine for each run; must not block. May be nil
+	Ended            func(Ended)             // called when a trial is over, whatever came of it, and its servers are gone. May be nil
 	Disable          func(fault string) bool // test hook: faults that are left out. May be nil
 	Version          string                  // of oversell, for plan.json
 	Observer         Observer                // may be nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/oversell/oversell/checks"
 	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/internal/hint"
 	"github.com/oversell/oversell/result"
 )
 
@@ -17,6 +18,30 @@ func (r *run) judge() (result.Run, error) {
 		out.Gate = result.GateUnresolved
 	}
 	return out, saveResult(out)
+}
+
+// Ended is a trial that is over.
+type Ended struct {
+	Dir     string
+	History history.History
+	Result  result.Run
+	Err     error // why it came to no result; nil when it did
+}
+
+// noteFailure records why the run comes to no verdict: the history outlives
+// the message on the terminal.
+func (r *run) noteFailure(err error) {
+	if err != nil {
+		r.rec.Record(history.Event{Kind: history.RunFailed, Err: err.Error(), Text: hint.Of(err)})
+	}
+}
+
+// tell passes the run on when it is over.
+func (r *run) tell(out result.Run, err error) {
+	if r.e.cfg.Ended != nil {
+		h := history.History{Plan: r.plan, Events: r.rec.Events()}
+		r.e.cfg.Ended(Ended{Dir: r.dir, History: h, Result: out, Err: err})
+	}
 }
 
 // Judge is a history's result under checks: the same, whenever it is judged.

@@ -46,13 +46,15 @@ type run struct {
 
 // trial plays a job once. It reads like the README: start, sell while faults
 // are injected, drain, heal, count, save, judge.
-func (e *Engine) trial(ctx context.Context, j Job, n int) (_ result.Run, err error) {
+func (e *Engine) trial(ctx context.Context, j Job, n int) (out result.Run, err error) {
 	r, err := e.newRun(j, n)
 	if err != nil {
 		return result.Run{}, err
 	}
+	defer func() { r.tell(out, err) }()
 	defer r.showProgress()()
 	defer func() { err = errors.Join(err, r.clean(ctx)) }()
+	defer func() { r.noteFailure(err) }()
 
 	if err := r.begin(ctx); err != nil {
 		return result.Run{}, fmt.Errorf("scenario %s, lock %s: %w", j.Scenario.Name, j.Kind.Name, err)
@@ -70,7 +72,7 @@ func (e *Engine) trial(ctx context.Context, j Job, n int) (_ result.Run, err err
 	if lost != nil {
 		return result.Run{}, fmt.Errorf("%w; the history is kept in %s", lost, r.dir)
 	}
-	out, err := r.judge()
+	out, err = r.judge()
 	r.judged = err == nil
 	if o := e.cfg.Observer; o != nil && r.judged {
 		o.Judged(out)

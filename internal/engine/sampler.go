@@ -67,15 +67,50 @@ func (s *sampler) sample(ctx context.Context) {
 			values[k] = f
 		}
 	}
+	now := s.rec.Now()
+	if figures := s.keep(values, now); len(figures) > 0 {
+		s.rec.Record(history.Event{Kind: history.ServerSampled, At: now, Server: s.c.Nodes[0].Name(), Info: figures})
+	}
+}
+
+// keep remembers a sample and returns the server's figures since the one before.
+func (s *sampler) keep(values map[string]float64, now time.Duration) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last, s.over = values, s.rec.Now()
 	if s.first == nil {
-		s.first, s.begun = values, s.over
+		s.first, s.begun = values, now
 	}
+	figures := s.since(values, now)
+	s.last, s.over = values, now
 	for k, v := range values {
 		s.most[k] = max(s.most[k], v)
 	}
+	return figures
+}
+
+// since are the figures of the time since the last sample, in the names of
+// result.Info*. The slow log is counted since the first.
+func (s *sampler) since(values map[string]float64, now time.Duration) map[string]any {
+	out := map[string]any{}
+	for name, field := range map[string]string{result.InfoMemory: "used_memory", result.InfoConnections: "connected_clients"} {
+		if v, ok := values[field]; ok {
+			out[name] = v
+		}
+	}
+	if v, ok := values["slowlog_len"]; ok {
+		out[result.InfoSlowLog] = max(0, v-s.first["slowlog_len"])
+	}
+	seconds := (now - s.over).Seconds()
+	if s.last == nil || seconds <= 0 {
+		return out
+	}
+	if v, ok := values["used_cpu"]; ok && v >= s.last["used_cpu"] {
+		out[result.InfoCPU] = round1(100 * (v - s.last["used_cpu"]) / seconds)
+	}
+	if v, ok := values["total_commands_processed"]; ok && v >= s.last["total_commands_processed"] {
+		out[result.InfoCommands] = round1((v - s.last["total_commands_processed"]) / seconds)
+	}
+	return out
 }
 
 func number(v any) (float64, bool) {

@@ -223,11 +223,12 @@ func (s *stage) inject(ctx context.Context, i int, m faults.Moment) {
 		t.Instance = victim{h, s}
 	}
 	s.busy(+1)
+	began := s.rec.Now()
 	bound, cancel := context.WithTimeout(ctx, injectBound+3*t.Plan.TTL)
 	ev, undo, err := st.Do.Inject(bound, t)
 	cancel()
 	s.busy(-1)
-	e := history.Event{Fault: name, Step: i + 1, Instance: m.Instance, Purchase: m.Purchase}
+	e := history.Event{Fault: name, Step: i + 1, Instance: m.Instance, Purchase: m.Purchase, Took: s.rec.Now() - began}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return // the run is over, or the instance is gone: nothing was shown either way

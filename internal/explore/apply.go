@@ -15,6 +15,7 @@ import (
 
 // apply makes an event happen, and returns what it touched.
 func (w *world) apply(ev event) footprint {
+	w.lookAgain()
 	f := footprint{hazard: -1}
 	log := w.states[0].log
 	if h := hazardOf[ev.act()]; h >= 0 {
@@ -25,6 +26,7 @@ func (w *world) apply(ev event) footprint {
 	var b *buyer
 	if n := ev.buyer(); n > 0 {
 		b = w.buyers[n-1]
+		w.touched[n] = true
 	}
 	if w.keep {
 		w.steps = append(w.steps, step{ev: ev})
@@ -188,8 +190,8 @@ func (w *world) lose(p *pending) {
 // execute runs the commands on the server.
 func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	st := &w.states[p.server]
-	w.lookAt(p.server) // what has expired since
-	before := slices.Clone(st.entries)
+	w.lookAgain() // what has expired since
+	before := st.entries
 	for _, args := range p.batch {
 		if no := unplayable(args); no != "" {
 			w.fail(fmt.Errorf("%s isn't explored: it uses %s, and commands that wait on the server aren't simulated", w.c.Kind.Name, no))
@@ -209,15 +211,21 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	if w.learn {
 		w.learnFrom(b, p)
 	}
-	owners := maps.Clone(st.owner)
+	logged := write{p.batch, nil, time.Now(), nil}
+	if w.left[hFailover] > 0 {
+		logged.before, logged.owner = slices.Clone(before), maps.Clone(st.owner)
+	}
+	// The two lists change places, so that before stays until the next command.
+	st.entries, st.spare = w.servers[p.server].Entries(st.spare[:0]), before
 	wrote, theirs := w.compare(b, p, before)
+	wrote = wrote || w.sameExpiry(p, before, reply)
 	if wrote {
 		w.tookEffect(b, p)
 		if w.left[hFailover] > 0 {
-			st.log = append(slices.Clip(st.log), write{p.batch, before, time.Now(), owners})
+			st.log = append(slices.Clip(st.log), logged)
 		}
 	}
-	w.lookAt(p.server)
+	w.digestAnew(p.server)
 	if w.keep {
 		s := &w.steps[len(w.steps)-1]
 		if s.what == "" {
@@ -230,8 +238,7 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 // compare finds out what a command has changed, and whose key it removed.
 func (w *world) compare(b *buyer, p *pending, before []embedded.Entry) (wrote bool, theirs int) {
 	st := &w.states[p.server]
-	after := w.servers[p.server].Entries(nil)
-	for _, e := range after {
+	for _, e := range st.entries {
 		old := find(before, e.Key)
 		if old == nil || !old.Same(e) {
 			st.owner[e.Key] = b.n
@@ -241,7 +248,7 @@ func (w *world) compare(b *buyer, p *pending, before []embedded.Entry) (wrote bo
 		}
 	}
 	for _, e := range before {
-		if find(after, e.Key) != nil {
+		if find(st.entries, e.Key) != nil {
 			continue
 		}
 		wrote = true
@@ -252,6 +259,25 @@ func (w *world) compare(b *buyer, p *pending, before []embedded.Entry) (wrote bo
 		delete(st.owner, e.Key)
 	}
 	return wrote, theirs
+}
+
+// sameExpiry reports whether a command was answered like one that takes effect,
+// and may have set an expiry to what it happened to be.
+func (w *world) sameExpiry(p *pending, before []embedded.Entry, reply []byte) bool {
+	if !bytes.HasPrefix(reply, []byte("+")) && (!bytes.HasPrefix(reply, []byte(":")) || bytes.HasPrefix(reply, []byte(":0")) || bytes.HasPrefix(reply, []byte(":-"))) {
+		return false
+	}
+	for _, e := range before {
+		if e.TTL == 0 {
+			continue
+		}
+		for _, args := range p.batch {
+			if w.namesTime(args, e.TTL) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // noteScript keeps track of the script cache.
@@ -298,12 +324,15 @@ func (w *world) stepInventory(b *buyer, p *pending) (wrote bool) {
 	units := w.shelf.units
 	err := p.step()
 	says := uint64(units)
-	wrote = p.kind == ofCommit
+	b.token = 0
 	switch {
 	case errors.Is(err, inventory.ErrStaleToken):
-		says, wrote = 1<<32, false
+		says = 1 << 32
+	case p.kind == ofCommit:
+		wrote = true
 	case w.c.Kind.Fenced:
-		says = says<<16 | uint64(w.shelf.token)
+		// Which number it is says nothing: what counts is whether it is the newest.
+		b.token = w.shelf.token
 		wrote = true
 	}
 	b.view = b.view.word(p.shape).number(says).number(w.now())

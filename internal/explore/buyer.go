@@ -37,10 +37,11 @@ type pending struct {
 	done chan error   // tells the buyer that it happened
 
 	seq    int
-	sent   uint64 // when, in grains of time
+	sent   uint64 // when: the time at which the latest step of time had ended
 	shape  string // in words that don't depend on random values
 	folded bool   // the buyer goes round in a circle, and asks once more ...
 	seen   uint64 // ... what it was refused when the server held this
+	onWay  bool   // it comes to nothing, and leads the buyer back to where it waits
 }
 
 // orphan reports whether nobody waits for the reply any more.
@@ -52,11 +53,14 @@ type buyer struct {
 	n       int // 1, 2, ...
 	clients locks.Clients
 	conns   map[*conn]struct{}
+	lives   chan context.Context // one for each schedule
 
 	// Of the current schedule, guarded by w.mu.
 	pend     []*pending
 	arrivals int
-	silent   int // events of the purchase since it has sent something
+	fresh    int   // arrivals that weren't asked in vain
+	token    int64 // that it was issued for its purchase, with a fence
+	silent   int   // events of the purchase since it has sent something
 	locker   locks.Locker
 	cancel   context.CancelFunc
 	starting bool // its locker is being made: what that sends has no order with anything
@@ -65,6 +69,7 @@ type buyer struct {
 	held     bool // its messages are held up
 	view     view // what it has seen so far
 	trail    []fold
+	circle   circle
 	tokens   int // random values of its that took effect
 	lastErr  string
 	events   []history.Event // of its purchase, when wanted
@@ -75,6 +80,13 @@ type fold struct {
 	shape string
 	view  view
 	seen  uint64
+}
+
+// circle is what a buyer sends on its way round, behind the command at which it
+// waits, while the server holds the same.
+type circle struct {
+	seen   uint64
+	shapes []string
 }
 
 // alive reports whether the buyer can still do something.
@@ -88,17 +100,13 @@ func (b *buyer) arrive(p *pending) {
 	b.arrivals++
 	b.silent = 0
 	b.w.seq++
-	p.seq, p.sent = b.w.seq, b.w.now()
+	p.seq, p.sent = b.w.seq, b.w.stamp
 	p.shape = b.w.shapeOf(b, p)
 	if p.kind == ofCommand {
-		for i := len(b.trail) - 1; i >= 0; i-- {
-			if f := b.trail[i]; f.shape == p.shape {
-				p.folded, p.seen = true, f.seen
-				b.view = f.view
-				b.trail = b.trail[:i]
-				break
-			}
-		}
+		b.recognise(p)
+	}
+	if !p.folded && !p.onWay {
+		b.fresh++
 	}
 	b.pend = append(b.pend, p)
 	slices.SortStableFunc(b.pend, func(x, y *pending) int {
@@ -106,6 +114,30 @@ func (b *buyer) arrive(p *pending) {
 			cmp.Compare(x.shape, y.shape), cmp.Compare(x.seq, y.seq))
 	})
 	b.w.signal()
+}
+
+// recognise finds out whether b has come back to p, having sent nothing since
+// that took effect: then it is where it was before, and goes round in a circle.
+func (b *buyer) recognise(p *pending) {
+	content := b.w.states[p.server].content.A
+	for i := len(b.trail) - 1; i >= 0; i-- {
+		f := b.trail[i]
+		if f.shape != p.shape {
+			continue
+		}
+		p.folded, p.seen = f.seen == content, f.seen
+		b.circle = circle{seen: f.seen}
+		for _, on := range b.trail[i+1:] {
+			b.circle.shapes = append(b.circle.shapes, on.shape)
+			if on.seen != f.seen {
+				b.circle = circle{}
+				break
+			}
+		}
+		b.view, b.trail = f.view, b.trail[:i]
+		return
+	}
+	p.onWay = b.circle.seen == content && slices.Contains(b.circle.shapes, p.shape)
 }
 
 // remove takes p away.
@@ -122,8 +154,9 @@ func (b *buyer) inCall() bool {
 
 // newBuyer makes a buyer with clients that last for many schedules.
 func (w *world) newBuyer(n int) *buyer {
-	b := &buyer{w: w, n: n, conns: map[*conn]struct{}{}}
+	b := &buyer{w: w, n: n, conns: map[*conn]struct{}{}, lives: make(chan context.Context)}
 	b.connect()
+	go w.run(b)
 	return b
 }
 
@@ -144,6 +177,7 @@ func (b *buyer) connect() {
 		Redis: redis.NewClient(&redis.Options{
 			Addr: nowhereAddr, Dialer: dial, Protocol: 3, DisableIdentity: true,
 			MaxRetries: -1, DialerRetries: 1, PoolSize: 64, ReadTimeout: -1, WriteTimeout: -1,
+			ReadBufferSize: 1024, WriteBufferSize: 1024, // connections come and go with schedules
 			ContextTimeoutEnabled:    true,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		}),

@@ -9,6 +9,7 @@ func (w *world) enabled(evs []event) []event {
 	if w.trouble != nil {
 		return evs
 	}
+	w.lookAgain()
 	bounded := w.c.Preemptions >= 0 && w.hops >= w.c.Preemptions && w.last > 0 && w.couldGoOn(w.last)
 	for _, b := range w.buyers {
 		if bounded && b.n != w.last {

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -13,7 +14,6 @@ type worker struct {
 	w    *world
 	g    *graph
 	beat *atomic.Int64 // moves on with every event, for the watch
-	n    int
 	evs  []event
 }
 
@@ -66,9 +66,6 @@ func (k *worker) follow(t task) error {
 		k.beat.Add(1)
 	}
 	if k.w.trouble == nil && k.w.state() != key {
-		if debugDiverged != nil {
-			debugDiverged(key, k.w)
-		}
 		return k.diverged(path, len(path))
 	}
 	return k.onward(t.node, t.edge)
@@ -110,8 +107,6 @@ func (k *worker) onward(id, at int32) error {
 	return k.w.end()
 }
 
-var debugEnterW, debugDiverged func(view, *world)
-
 // enter puts the world's present state into the graph.
 func (k *worker) enter(parent int32, ev event, tooLong bool) (int32, bool) {
 	k.evs = k.w.enabled(k.evs[:0])
@@ -125,10 +120,7 @@ func (k *worker) enter(parent int32, ev event, tooLong bool) (int32, bool) {
 		bad |= k.w.conclude()
 		k.final(bad)
 	}
-	if debugEnterW != nil {
-		debugEnterW(k.w.state(), k.w)
-	}
-	return k.g.enter(k.w.state(), parent, ev, k.evs, ended, bad)
+	return k.g.enter(k.w.state(), parent, ev, k.evs, k.w.untouched, ended, bad)
 }
 
 // maxFinals bounds the memory for how schedules have ended.
@@ -141,20 +133,35 @@ func (k *worker) final(bad outcome) {
 	}
 }
 
-// final is what counts of an end: who has bought, who hasn't and why, what is
-// left, and what the servers hold.
+// untouched reports whether a buyer hasn't done anything yet: such buyers are
+// all the same.
+func (w *world) untouched(n int) bool { return !w.touched[n] }
+
+// final is what counts of an end: how many have bought, how many haven't and
+// why, what is left, and what the servers hold. Who is who doesn't count.
 func (w *world) final(bad outcome) view {
-	v := newView().number(uint64(bad)).number(uint64(w.shelf.units))
 	bought := map[int]uint64{}
 	for _, o := range w.shelf.orders {
 		bought[o.Instance]++
 	}
+	fate := func(n int) uint64 {
+		if n == 0 {
+			return 0
+		}
+		return 1 + bought[n]<<8 | uint64(w.buyers[n-1].flags())
+	}
+	var fates []uint64
 	for _, b := range w.buyers {
-		v = v.number(bought[b.n]).number(uint64(b.flags()))
+		fates = append(fates, fate(b.n))
+	}
+	slices.Sort(fates)
+	v := newView().number(uint64(bad)).number(uint64(w.shelf.units))
+	for _, f := range fates {
+		v = v.number(f)
 	}
 	for i := range w.states {
 		for _, e := range w.states[i].entries {
-			v = v.word(e.Key).word(e.Type).number(uint64(w.states[i].owner[e.Key])).flag(e.TTL > 0)
+			v = v.word(e.Key).word(e.Type).number(fate(w.states[i].owner[e.Key])).flag(e.TTL > 0)
 		}
 	}
 	return v

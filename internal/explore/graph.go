@@ -21,7 +21,6 @@ type graph struct {
 	stop   bool
 	full   bool // no more states can be kept
 	limit  int
-	err    error
 
 	finals map[view]struct{} // how schedules have ended, in what counts
 
@@ -44,41 +43,33 @@ type node struct {
 
 type edge struct {
 	ev event
-	to int32 // unexplored, or a node
+	to int32 // a node, or one of the states below
 	f  footprint
 }
 
 const (
 	unexplored = -1
 	underWay   = -2
+	// mirrored: an event of a buyer who hasn't done anything, which comes to the
+	// same as that of another such buyer; f.keys is the other. It isn't explored.
+	mirrored = -3
 )
 
 type task struct{ node, edge int32 }
 
-// maxStates keeps the graph within about 300 MB.
-const maxStates = 900_000
+// maxStates keeps the whole process within 512 MB.
+const maxStates = 800_000
 
 func newGraph(reduce, infer bool) *graph {
 	return &graph{reduce: reduce, infer: infer, byKey: map[view]int32{}, finals: map[view]struct{}{}, limit: maxStates}
 }
 
-var debugEnter func(view, *node, []event, []event)
-
 // enter finds or makes the node of a state that was reached by ev from parent.
-func (g *graph) enter(key view, parent int32, ev event, evs []event, ended bool, bad outcome) (id int32, isNew bool) {
+// Of the buyers whom fresh says true, any is as good as the first.
+func (g *graph) enter(key view, parent int32, ev event, evs []event, fresh func(int) bool, ended bool, bad outcome) (id int32, isNew bool) {
 	if g.reduce {
 		if id, ok := g.byKey[key]; ok {
-			if debugEnter != nil {
-				debugEnter(key, &g.nodes[id], evs, append(g.path(parent), ev))
-			}
 			return id, false
-		}
-		if debugEnter != nil {
-			var p []event
-			if parent >= 0 {
-				p = append(g.path(parent), ev)
-			}
-			debugEnter(key, nil, evs, p)
 		}
 	}
 	id = int32(len(g.nodes))
@@ -87,8 +78,17 @@ func (g *graph) enter(key view, parent int32, ev event, evs []event, ended bool,
 		n.depth = g.nodes[parent].depth + 1
 	}
 	n.edges = make([]edge, len(evs))
+	first := 0
 	for i, e := range evs {
 		n.edges[i] = edge{ev: e, to: unexplored}
+		if who := e.buyer(); g.reduce && who > 0 && fresh(who) {
+			if first == 0 {
+				first = who
+			}
+			if who != first {
+				n.edges[i] = edge{ev: e, to: mirrored, f: footprint{keys: uint64(first)}}
+			}
+		}
 	}
 	g.nodes = append(g.nodes, n)
 	if g.reduce {
@@ -187,6 +187,21 @@ func (g *graph) take() (t task, got, wait bool) {
 		return t, true, false
 	}
 	return t, false, g.busy > 0 && !g.stop
+}
+
+// target is where an edge leads, in the number of schedules that go on from
+// there: a mirrored one leads where its original does. Negative when unknown.
+func (n *node) target(e edge) int32 {
+	if e.to != mirrored {
+		return e.to
+	}
+	original := makeEvent(e.ev.act(), int(e.f.keys), e.ev.index())
+	for _, o := range n.edges {
+		if o.ev == original {
+			return o.to
+		}
+	}
+	return unexplored
 }
 
 // path is how to come to a node.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing/synctest"
@@ -55,10 +56,13 @@ type world struct {
 	slow     time.Duration // how long calls may still be slow
 	late     time.Duration // how long messages may still be late
 	states   []serverState
+	looked   time.Time // when states were read
+	stamp    uint64    // when the latest step of time ended, in grains
 	dirty    bool
-	last     int  // who acted last
-	hops     int  // preemptions
-	hopeless bool // time has passed, and brought nothing
+	last     int                 // who acted last
+	touched  [MaxBuyers + 1]bool // who has done or suffered anything
+	hops     int                 // preemptions
+	hopeless bool                // time has passed, and brought nothing
 	outcome  outcome
 	trouble  error // why the schedule says nothing
 	steps    []step
@@ -96,6 +100,7 @@ func newWorld(c Case) (*world, error) {
 
 func (w *world) close() {
 	for _, b := range w.buyers {
+		close(b.lives)
 		_ = b.clients.Redis.Close()
 	}
 	if w.fresh { // what goes on finds its clients closed, sooner or later
@@ -122,7 +127,8 @@ func (w *world) begin() {
 	w.waiting = map[*pending]struct{}{}
 	w.tokens = map[string]*token{}
 	w.shelf = shelf{units: w.c.Stock}
-	w.start = time.Now()
+	w.touched = [MaxBuyers + 1]bool{}
+	w.start, w.stamp = time.Now(), 0
 	w.left = budgetsLeft(w.c.Hazards)
 	w.slow = time.Duration(w.left[hSlowCall]) * allowance(w.c.TTL)
 	w.late = time.Duration(w.left[hDelay]) * allowance(w.c.TTL)
@@ -155,15 +161,39 @@ func (w *world) beginBuyer(b *buyer) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w.mu.Lock()
-	b.pend, b.trail, b.events = nil, nil, nil
-	b.arrivals, b.tokens, b.silent = 0, 0, 0
+	b.pend, b.trail, b.events, b.circle = nil, nil, nil, circle{}
+	b.arrivals, b.fresh, b.tokens, b.silent, b.token = 0, 0, 0, 0, 0
 	b.starting, b.done, b.crashed, b.held = true, false, false, false
 	b.view, b.lastErr, b.locker, b.cancel = newView(), "", nil, cancel
 	w.mu.Unlock()
-	w.running.Go(func() {
-		defer w.leave(b)
-		w.shop(ctx, b)
-	})
+	w.running.Add(1)
+	b.lives <- ctx
+}
+
+// run is the goroutine that lives a buyer's life again and again: a new one for
+// each schedule would grow its stack anew.
+func (w *world) run(b *buyer) {
+	for ctx := range b.lives {
+		w.live(ctx, b)
+	}
+}
+
+// live is a buyer's life in one schedule.
+func (w *world) live(ctx context.Context, b *buyer) {
+	whole := false
+	defer w.running.Done()
+	defer func() {
+		switch p := recover(); {
+		case p != nil:
+			w.fail(fmt.Errorf("%s panicked: %v\n%s", w.c.Kind.Name, p, debug.Stack()))
+		case !whole:
+			w.fail(fmt.Errorf("%s ended its buyer's goroutine, as runtime.Goexit and t.FailNow do", w.c.Kind.Name))
+			go w.run(b)
+		}
+		w.leave(b)
+	}()
+	w.shop(ctx, b)
+	whole = true
 }
 
 // shop is a buyer's life.
@@ -185,15 +215,14 @@ func (w *world) shop(ctx context.Context, b *buyer) {
 	s.Buy(ctx, 1, 1, b.rand(2))
 }
 
-// leave notes that a buyer's life has ended, also in a panic.
+// leave notes that a buyer's life has ended.
 func (w *world) leave(b *buyer) {
-	if p := recover(); p != nil {
-		w.fail(fmt.Errorf("%s panicked: %v\n%s", w.c.Kind.Name, p, debug.Stack()))
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	b.done = true
-	w.signal()
+	if !b.crashed { // what becomes of a process that has died is nobody's concern
+		b.done = true
+		w.signal()
+	}
 }
 
 // fail ends the schedule, and the exploration with it.
@@ -249,6 +278,12 @@ func (w *world) settle(b *buyer, arrivals int) {
 	if b == nil {
 		return
 	}
+	w.pauseFor(b, arrivals)
+	for n := 0; n < maxCircle && w.walk(b); n++ {
+	}
+}
+
+func (w *world) pauseFor(b *buyer, arrivals int) {
 	w.mu.Lock()
 	came := !b.alive() || b.arrivals != arrivals
 	limit := pauseLimit
@@ -260,6 +295,35 @@ func (w *world) settle(b *buyer, arrivals int) {
 		return
 	}
 	w.sleep(limit, func() bool { return !b.alive() || b.arrivals != arrivals || w.trouble != nil })
+}
+
+// maxCircle bounds the commands of one way round.
+const maxCircle = 20
+
+// walk delivers what b sends on its way round a circle, so that it always waits
+// at the same place. It reports whether there was anything.
+func (w *world) walk(b *buyer) bool {
+	w.mu.Lock()
+	i := slices.IndexFunc(b.pend, func(p *pending) bool { return p.onWay && !p.orphan() })
+	if i < 0 || !b.alive() || b.held {
+		w.mu.Unlock()
+		return false
+	}
+	p := b.pend[i]
+	p.onWay = false
+	if b.circle.seen != w.states[p.server].content.A {
+		w.mu.Unlock()
+		return false
+	}
+	b.remove(p)
+	arrivals := b.arrivals
+	b.trail = append(b.trail, fold{shape: p.shape, view: b.view, seen: b.circle.seen})
+	w.mu.Unlock()
+	reply := w.inVain(b, p)
+	w.hear(p, reply)
+	synctest.Wait()
+	w.pauseFor(b, arrivals)
+	return true
 }
 
 // pauseLimit is longer than any pause of a waiter.

@@ -71,6 +71,9 @@ func (c *Session) Do(reply []byte, args []string) []byte {
 // RESP3 reports whether the client has asked for version 3 of the protocol.
 func (c *Session) RESP3() bool { return c.peer.Resp3 }
 
+// SpeakRESP3 does what HELLO 3 would.
+func (c *Session) SpeakRESP3() { c.peer.Resp3 = true }
+
 // Flush removes every key. Scripts stay.
 func (s *Simulated) Flush() { s.mini.FlushAll() }
 

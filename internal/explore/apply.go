@@ -21,6 +21,7 @@ func (w *world) apply(ev event) footprint {
 	if h := hazardOf[ev.act()]; h >= 0 {
 		w.left[h]--
 		f.hazard = int8(h)
+		w.progress()
 		w.strike()
 	}
 	var b *buyer
@@ -31,12 +32,13 @@ func (w *world) apply(ev event) footprint {
 	if w.keep {
 		w.steps = append(w.steps, step{ev: ev})
 	}
-	began := time.Now()
+	began, now := time.Now(), w.now()
 	w.hop(ev)
 	switch ev.act() {
 	case deliver, loseReply, loseSend:
 		p := b.pend[ev.index()]
 		f.keys = keysOf(p)
+		f.global = w.dirty && usesScripts(p) // whether a server knows a script is no key's
 		f.wrote = w.deliver(b, p, ev.act())
 	case giveBack:
 		w.giveBack(b, b.pend[ev.index()])
@@ -60,6 +62,7 @@ func (w *world) apply(ev event) footprint {
 		f.global = true
 		w.befall(ev.act(), log)
 	}
+	f.global = f.global || w.now() != now // for everybody
 	if w.keep {
 		w.told(began)
 	}
@@ -153,7 +156,7 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 	case wrote:
 		b.trail = nil
 	default:
-		b.trail = append(b.trail, fold{shape: p.shape, view: view, seen: seen})
+		b.trail = append(b.trail, b.foldAt(p, view, seen))
 	}
 	w.mu.Unlock()
 	if heard {
@@ -164,9 +167,9 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 	return wrote
 }
 
-// saw adds to what b has seen.
+// saw adds to what b has seen, and when: many a lock counts from when it asked.
 func (w *world) saw(b *buyer, p *pending, reply string) {
-	b.view = b.view.word(p.shape).word(reply).number(w.now())
+	b.view = b.view.word(p.shape).word(reply).number(p.sent).number(w.now())
 }
 
 // hear brings the reply to whoever waits for it.
@@ -220,7 +223,6 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	wrote, theirs := w.compare(b, p, before)
 	wrote = wrote || w.sameExpiry(p, before, reply)
 	if wrote {
-		w.tookEffect(b, p)
 		if w.left[hFailover] > 0 {
 			st.log = append(slices.Clip(st.log), logged)
 		}
@@ -241,6 +243,7 @@ func (w *world) compare(b *buyer, p *pending, before []embedded.Entry) (wrote bo
 	for _, e := range st.entries {
 		old := find(before, e.Key)
 		if old == nil || !old.Same(e) {
+			w.progress()
 			st.owner[e.Key] = b.n
 			wrote = true
 		} else if w.grain(old.TTL) != w.grain(e.TTL) || (old.TTL == 0) != (e.TTL == 0) {
@@ -251,6 +254,7 @@ func (w *world) compare(b *buyer, p *pending, before []embedded.Entry) (wrote bo
 		if find(st.entries, e.Key) != nil {
 			continue
 		}
+		w.progress()
 		wrote = true
 		if o := st.owner[e.Key]; o != 0 && o != b.n {
 			w.outcome |= foreign
@@ -289,19 +293,34 @@ func (w *world) noteScript(args []string) {
 	case name == "SCRIPT" && len(args) > 2 && strings.EqualFold(args[1], "LOAD"):
 		text = args[2]
 	case name == "SCRIPT" && len(args) > 1 && strings.EqualFold(args[1], "FLUSH"):
-		w.dirty = true
+		w.forgetScripts()
 		return
 	default:
 		return
 	}
-	if w.cached[text] {
+	if w.cached[text] && !w.forgot || w.loaded[text] {
 		return
 	}
 	w.dirty = true
-	if w.learn {
+	w.loaded[text] = true
+	w.scriptsNow ^= newView().word(text).A
+	if w.learn && !w.cached[text] {
 		w.cached[text] = true
 		w.scripts = append(w.scripts, text)
 	}
+}
+
+// forgetScripts empties the servers' script caches.
+func (w *world) forgetScripts() {
+	w.dirty, w.forgot, w.scriptsNow = true, true, 1
+	clear(w.loaded)
+}
+
+func usesScripts(p *pending) bool {
+	return slices.ContainsFunc(p.batch, func(args []string) bool {
+		name := strings.ToUpper(args[0])
+		return isScript(name) || name == "SCRIPT"
+	})
 }
 
 // unplayable names a command that can't be executed at once.
@@ -321,6 +340,7 @@ func (w *world) stepInventory(b *buyer, p *pending) (wrote bool) {
 	delete(w.waiting, p)
 	arrivals := b.arrivals
 	w.mu.Unlock()
+	w.progress()
 	units := w.shelf.units
 	err := p.step()
 	says := uint64(units)
@@ -335,7 +355,7 @@ func (w *world) stepInventory(b *buyer, p *pending) (wrote bool) {
 		b.token = w.shelf.token
 		wrote = true
 	}
-	b.view = b.view.word(p.shape).number(says).number(w.now())
+	b.view = b.view.word(p.shape).number(says).number(p.sent).number(w.now())
 	if len(w.shelf.orders) > w.c.Stock {
 		w.outcome |= oversold
 	}
@@ -357,7 +377,7 @@ func (w *world) giveBack(b *buyer, p *pending) {
 	delete(w.waiting, p)
 	arrivals := b.arrivals
 	w.mu.Unlock()
-	b.view = b.view.word("return").number(w.now())
+	b.view = b.view.word("return").number(p.sent).number(w.now())
 	p.done <- nil
 	w.settle(b, arrivals)
 }
@@ -381,7 +401,7 @@ func (w *world) befall(a act, log []write) {
 	switch a {
 	case restart:
 		s.Flush()
-		w.dirty = true
+		w.forgetScripts()
 		s.Session().Do(nil, []string{"SCRIPT", "FLUSH"})
 		st.log = nil
 	case evict:

@@ -39,6 +39,7 @@ type pending struct {
 	seq    int
 	sent   uint64 // when: the time at which the latest step of time had ended
 	shape  string // in words that don't depend on random values
+	tokens int    // that the buyer had come up with before
 	folded bool   // the buyer goes round in a circle, and asks once more ...
 	seen   uint64 // ... what it was refused when the server held this
 	onWay  bool   // it comes to nothing, and leads the buyer back to where it waits
@@ -70,7 +71,7 @@ type buyer struct {
 	view     view // what it has seen so far
 	trail    []fold
 	circle   circle
-	tokens   int // random values of its that took effect
+	tokens   int // random values of its own so far
 	lastErr  string
 	events   []history.Event // of its purchase, when wanted
 }
@@ -80,6 +81,9 @@ type fold struct {
 	shape string
 	view  view
 	seen  uint64
+
+	tokens int // that the buyer had come up with before
+	seq    int // of the command
 }
 
 // circle is what a buyer sends on its way round, behind the command at which it
@@ -103,7 +107,9 @@ func (b *buyer) arrive(p *pending) {
 	p.seq, p.sent = b.w.seq, b.w.stamp
 	p.shape = b.w.shapeOf(b, p)
 	if p.kind == ofCommand {
+		p.tokens = b.tokens
 		b.recognise(p)
+		b.w.numberTokens(b, p)
 	}
 	if !p.folded && !p.onWay {
 		b.fresh++
@@ -122,9 +128,10 @@ func (b *buyer) recognise(p *pending) {
 	content := b.w.states[p.server].content.A
 	for i := len(b.trail) - 1; i >= 0; i-- {
 		f := b.trail[i]
-		if f.shape != p.shape {
+		if f.shape != b.anonymous(p.shape, f.tokens) || b.leftBehindSince(f.seq) {
 			continue
 		}
+		p.shape, p.tokens = f.shape, f.tokens
 		p.folded, p.seen = f.seen == content, f.seen
 		b.circle = circle{seen: f.seen}
 		for _, on := range b.trail[i+1:] {
@@ -134,10 +141,34 @@ func (b *buyer) recognise(p *pending) {
 				break
 			}
 		}
-		b.view, b.trail = f.view, b.trail[:i]
+		b.view, b.trail, b.tokens = f.view, b.trail[:i], max(f.tokens, b.newest(p))
 		return
 	}
 	p.onWay = b.circle.seen == content && slices.Contains(b.circle.shapes, p.shape)
+}
+
+// foldAt is the point at which b waits with p.
+func (b *buyer) foldAt(p *pending, v view, seen uint64) fold {
+	return fold{shape: p.shape, view: v, seen: seen, tokens: p.tokens, seq: p.seq}
+}
+
+// leftBehindSince reports whether a command that was sent since is still on its
+// way, though b has given up on it: then b isn't where it was before.
+func (b *buyer) leftBehindSince(seq int) bool {
+	return slices.ContainsFunc(b.pend, func(o *pending) bool { return o.orphan() && o.seq > seq })
+}
+
+// giveUp notes that b waits for no reply to p any more. Of several such commands
+// that look the same only one may still arrive: a lock that gives each command a
+// tenth of the time that the network holds it up would else leave ten of them on
+// their way, to arrive in every order. Called with w.mu held.
+func (b *buyer) giveUp(p *pending) {
+	for _, o := range b.pend {
+		if o != p && o.orphan() && formOf(o.shape) == formOf(p.shape) {
+			b.remove(p)
+			return
+		}
+	}
 }
 
 // remove takes p away.
@@ -145,6 +176,12 @@ func (b *buyer) remove(p *pending) {
 	if i := slices.Index(b.pend, p); i >= 0 {
 		b.pend = slices.Delete(b.pend, i, i+1)
 	}
+}
+
+// waits reports whether b has sent something and waits for the answer, or is in
+// its call.
+func (b *buyer) waits() bool {
+	return slices.ContainsFunc(b.pend, func(p *pending) bool { return !p.orphan() })
 }
 
 // inCall returns the buyer's business call, if it is in one.

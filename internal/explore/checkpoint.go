@@ -87,10 +87,11 @@ func (g *graph) load(data []byte, c Case) error {
 		if n.parent >= 0 {
 			n.depth = g.nodes[n.parent].depth + 1
 		}
-		for j, e := range sn.Edges {
+		for _, e := range sn.Edges {
 			n.edges = append(n.edges, edge{event(e.Ev), e.To, footprint{e.Keys, e.Wrote, e.Global, e.Hazard}})
 			if e.To == unexplored {
-				g.stack = append(g.stack, task{int32(i), int32(j)})
+				n.open++
+				g.open++
 			}
 		}
 		g.nodes = append(g.nodes, n)
@@ -100,17 +101,4 @@ func (g *graph) load(data []byte, c Case) error {
 	}
 	g.rooted = len(g.nodes) > 0
 	return nil
-}
-
-// open counts the edges that weren't followed.
-func (g *graph) open() int {
-	n := 0
-	for i := range g.nodes {
-		for _, e := range g.nodes[i].edges {
-			if e.to < 0 && e.to != mirrored {
-				n++
-			}
-		}
-	}
-	return n
 }

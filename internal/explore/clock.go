@@ -99,12 +99,23 @@ func (w *world) budgetOfTime() *time.Duration {
 
 func (w *world) passUpTo(budget *time.Duration) {
 	if budget == nil {
+		before, began := w.newsNow(), time.Now()
 		w.passTime(patience * w.c.TTL)
 		w.hopeless = !w.anyTTL() && w.quiet(func(*buyer) bool { return false })
+		if w.newsNow() != before {
+			w.idle += time.Since(began)
+		}
 		return
 	}
 	*budget = w.passTime(*budget)
 }
+
+// progress notes that something has changed for those who wait.
+func (w *world) progress() { w.idle = 0 }
+
+// inVainForLong reports whether much was sent for several TTLs, and nothing of
+// it has changed anything for those who wait: somebody renews what nobody needs.
+func (w *world) inVainForLong() bool { return w.idle >= patience*w.c.TTL }
 
 // patience is in TTLs: who hasn't moved after so long waits for ever.
 const patience = 4
@@ -117,16 +128,11 @@ func (w *world) passTime(budget time.Duration) time.Duration {
 	if next := w.nextExpiry(); next > 0 {
 		whole = min(whole, next+time.Millisecond)
 	}
-	w.mu.Lock()
-	since := w.news()
-	w.mu.Unlock()
+	since := w.newsNow()
 	refused := w.refuseWaiters(nil)
 	for time.Since(began) < whole && w.trouble == nil {
 		w.sleep(min(whole-time.Since(began), soonest(refused)), func() bool { return w.news() != since || w.trouble != nil })
-		w.mu.Lock()
-		came := w.news() != since
-		w.mu.Unlock()
-		if came {
+		if w.newsNow() != since {
 			break
 		}
 		refused = w.refuseAnew(refused)
@@ -134,6 +140,7 @@ func (w *world) passTime(budget time.Duration) time.Duration {
 	w.align()
 	w.look()
 	w.freeWaiters(refused)
+	w.gather()
 	w.look()
 	return max(0, budget-time.Since(began))
 }
@@ -148,6 +155,12 @@ func (w *world) align() {
 	gone := time.Since(w.start)
 	w.sleep((gone/step+1)*step-gone, func() bool { return false })
 	w.stamp = w.now()
+}
+
+func (w *world) newsNow() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.news()
 }
 
 // news counts what has come from buyers that isn't asked in vain. Called with
@@ -177,6 +190,7 @@ func (w *world) expireNext() {
 	w.align()
 	w.look()
 	w.freeWaiters(refused)
+	w.gather()
 	w.look()
 }
 
@@ -253,7 +267,7 @@ func (w *world) refuseAnew(ks []kept) []kept {
 func (w *world) refuse(b *buyer, p *pending) []byte {
 	w.mu.Lock()
 	b.remove(p)
-	b.trail = append(b.trail, fold{shape: p.shape, view: b.view, seen: p.seen})
+	b.trail = append(b.trail, b.foldAt(p, b.view, p.seen))
 	p.conn.head, p.conn.await = nil, p
 	w.mu.Unlock()
 	return w.inVain(b, p)

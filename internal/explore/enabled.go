@@ -118,7 +118,7 @@ func (w *world) anyTTL() bool {
 // anybodyWaits reports whether time could still bring something: somebody
 // hasn't got what he wants. When it has brought nothing for long, nothing will.
 func (w *world) anybodyWaits() bool {
-	if w.hopeless {
+	if w.hopeless || w.inVainForLong() {
 		return false
 	}
 	for _, b := range w.buyers {

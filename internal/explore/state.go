@@ -51,7 +51,8 @@ func (w *world) resetServers() {
 	}
 	if w.dirty {
 		w.loadScripts()
-		w.dirty = false
+		w.dirty, w.forgot, w.scriptsNow = false, false, 0
+		clear(w.loaded)
 	}
 }
 
@@ -144,7 +145,7 @@ func (w *world) state() view {
 	w.lookAgain()
 	v := newView().number(w.now())
 	for _, b := range w.buyers {
-		v = v.also(b.view).number(uint64(b.flags())).flag(b.token != 0 && b.token == w.shelf.token)
+		v = v.also(b.view).number(uint64(b.flags())).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
 		for _, sh := range b.circle.shapes {
 			v = v.word(sh).number(b.circle.seen)
 		}
@@ -176,7 +177,7 @@ func (w *world) state() view {
 	if w.c.Preemptions >= 0 {
 		v = v.number(uint64(w.last)).number(uint64(w.hops))
 	}
-	return v.flag(w.dirty).flag(w.hopeless)
+	return v.flag(w.dirty).number(w.scriptsNow).flag(w.hopeless).number(w.grain(w.idle))
 }
 
 // withLog adds what a failover would bring back.

@@ -31,8 +31,9 @@ type world struct {
 	learn   bool  // pilot runs: remember what is constant
 	fresh   bool  // new clients for every schedule, as the lock leaves goroutines behind
 	memo    *memo // nil while learning
-	plain   bool  // run every script, and remember none
-	keep    bool  // keep what happens, for telling it
+	hello   []byte
+	plain   bool // run every script, and remember none
+	keep    bool // keep what happens, for telling it
 
 	constants map[string]bool
 	learned   map[string]*buyer
@@ -42,31 +43,34 @@ type world struct {
 	mu   sync.Mutex
 	wake chan struct{}
 	// All below is of the current schedule.
-	over     bool
-	strays   int // commands sent between schedules
-	seq      int
-	waiting  map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
-	tokens   map[string]*token
-	shapes   int
-	shelf    shelf
-	start    time.Time
-	left     left
-	faults   int           // how often hazards may still strike
-	slowed   bool          // a call has been slow
-	slow     time.Duration // how long calls may still be slow
-	late     time.Duration // how long messages may still be late
-	states   []serverState
-	looked   time.Time // when states were read
-	stamp    uint64    // when the latest step of time ended, in grains
-	dirty    bool
-	last     int                 // who acted last
-	touched  [MaxBuyers + 1]bool // who has done or suffered anything
-	hops     int                 // preemptions
-	hopeless bool                // time has passed, and brought nothing
-	outcome  outcome
-	trouble  error // why the schedule says nothing
-	steps    []step
-	running  sync.WaitGroup
+	over       bool
+	strays     int // commands sent between schedules
+	seq        int
+	waiting    map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
+	tokens     map[string]*token
+	shelf      shelf
+	start      time.Time
+	left       left
+	faults     int           // how often hazards may still strike
+	slowed     bool          // a call has been slow
+	slow       time.Duration // how long calls may still be slow
+	late       time.Duration // how long messages may still be late
+	states     []serverState
+	looked     time.Time           // when states were read
+	stamp      uint64              // when the latest step of time ended, in grains
+	dirty      bool                // the script caches aren't what they were at the start
+	forgot     bool                // they have been emptied
+	loaded     map[string]bool     // scripts loaded since
+	scriptsNow uint64              // digest of what they hold
+	last       int                 // who acted last
+	touched    [MaxBuyers + 1]bool // who has done or suffered anything
+	hops       int                 // preemptions
+	hopeless   bool                // time has passed, and brought nothing
+	idle       time.Duration       // how long it has brought nothing but renewals
+	outcome    outcome
+	trouble    error // why the schedule says nothing
+	steps      []step
+	running    sync.WaitGroup
 }
 
 // step is one event that happened, for telling it.
@@ -85,7 +89,7 @@ type step struct {
 }
 
 func newWorld(c Case) (*world, error) {
-	w := &world{c: c.withDefaults(), wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}}
+	w := &world{c: c.withDefaults(), wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}, loaded: map[string]bool{}}
 	s, err := embedded.NewSimulated()
 	if err != nil {
 		return nil, err
@@ -123,7 +127,7 @@ func (w *world) signal() {
 func (w *world) begin() {
 	w.resetServers()
 	w.mu.Lock()
-	w.over, w.seq, w.shapes, w.outcome, w.trouble = false, 0, 0, 0, nil
+	w.over, w.seq, w.outcome, w.trouble = false, 0, 0, nil
 	w.waiting = map[*pending]struct{}{}
 	w.tokens = map[string]*token{}
 	w.shelf = shelf{units: w.c.Stock}
@@ -136,7 +140,7 @@ func (w *world) begin() {
 	if w.faults == 0 {
 		w.faults = math.MaxInt16
 	}
-	w.last, w.hops, w.steps, w.hopeless = 0, 0, nil, false
+	w.last, w.hops, w.steps, w.hopeless, w.idle = 0, 0, nil, false, 0
 	w.mu.Unlock()
 	for _, b := range w.buyers {
 		w.beginBuyer(b)
@@ -287,7 +291,7 @@ func (w *world) pauseFor(b *buyer, arrivals int) {
 	w.mu.Lock()
 	came := !b.alive() || b.arrivals != arrivals
 	limit := pauseLimit
-	if len(b.pend) == 0 {
+	if !b.waits() {
 		limit = w.c.TTL / 25
 	}
 	w.mu.Unlock()
@@ -295,6 +299,20 @@ func (w *world) pauseFor(b *buyer, arrivals int) {
 		return
 	}
 	w.sleep(limit, func() bool { return !b.alive() || b.arrivals != arrivals || w.trouble != nil })
+}
+
+// gather waits, after time has passed, for those who pause just then: else it
+// would be a matter of microseconds during whose next step they come back.
+func (w *world) gather() {
+	for _, b := range w.buyers {
+		w.mu.Lock()
+		pausing := b.alive() && !b.waits()
+		arrivals := b.arrivals
+		w.mu.Unlock()
+		if pausing {
+			w.settle(b, arrivals)
+		}
+	}
 }
 
 // maxCircle bounds the commands of one way round.
@@ -317,7 +335,7 @@ func (w *world) walk(b *buyer) bool {
 	}
 	b.remove(p)
 	arrivals := b.arrivals
-	b.trail = append(b.trail, fold{shape: p.shape, view: b.view, seen: b.circle.seen})
+	b.trail = append(b.trail, b.foldAt(p, b.view, b.circle.seen))
 	w.mu.Unlock()
 	reply := w.inVain(b, p)
 	w.hear(p, reply)
@@ -366,7 +384,7 @@ func (w *world) end() error {
 			b.cancel()
 		}
 		for c := range b.conns {
-			if !c.idle() {
+			if !c.idle() && !c.excuse() {
 				c.fail(errOver)
 			}
 		}

@@ -71,6 +71,9 @@ func (c *Session) Do(reply []byte, args []string) []byte {
 // RESP3 reports whether the client has asked for version 3 of the protocol.
 func (c *Session) RESP3() bool { return c.peer.Resp3 }
 
+// SpeakRESP3 does what HELLO 3 would.
+func (c *Session) SpeakRESP3() { c.peer.Resp3 = true }
+
 // Flush removes every key. Scripts stay.
 func (s *Simulated) Flush() { s.mini.FlushAll() }
 
@@ -103,30 +106,31 @@ func (e Entry) Same(f Entry) bool {
 // Entries appends what there is to list, ordered by key. TTL is 0 where there
 // is no expiry.
 func (s *Simulated) Entries(list []Entry) []Entry {
-	for _, k := range s.mini.Keys() {
-		list = append(list, s.entry(k))
+	db := s.mini.DB(0) // whose clock moves on here, and not below
+	for _, k := range db.Keys() {
+		list = append(list, s.entry(db, k))
 	}
 	return list
 }
 
-func (s *Simulated) entry(key string) Entry {
-	e := Entry{Key: key, Type: s.mini.Type(key), TTL: s.mini.TTL(key)}
+func (s *Simulated) entry(db *miniredis.RedisDB, key string) Entry {
+	e := Entry{Key: key, Type: db.Type(key), TTL: db.TTL(key)}
 	switch e.Type {
 	case "string":
-		v, _ := s.mini.Get(key)
+		v, _ := db.Get(key)
 		e.Value = []string{v}
 	case "hash":
-		fields, _ := s.mini.HKeys(key)
+		fields, _ := db.HKeys(key)
 		slices.Sort(fields)
 		for _, f := range fields {
-			e.Value = append(e.Value, f, s.mini.HGet(key, f))
+			e.Value = append(e.Value, f, db.HGet(key, f))
 		}
 	case "list":
-		e.Value, _ = s.mini.List(key)
+		e.Value, _ = db.List(key)
 	case "set":
-		e.Value, _ = s.mini.Members(key)
+		e.Value, _ = db.Members(key)
 	case "zset":
-		scores, _ := s.mini.SortedSet(key)
+		scores, _ := db.SortedSet(key)
 		for member, score := range scores {
 			e.Value = append(e.Value, fmt.Sprintf("%s=%v", member, score))
 		}

@@ -18,7 +18,7 @@ import (
 // Exploring makes much garbage beside little that lasts: collecting it seldom,
 // but before there is too much of it, saves a third of the time.
 const (
-	memoryLimit = 400 << 20
+	memoryLimit = 432 << 20
 	gcPercent   = 800
 )
 

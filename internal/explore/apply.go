@@ -15,26 +15,30 @@ import (
 
 // apply makes an event happen, and returns what it touched.
 func (w *world) apply(ev event) footprint {
+	w.lookAgain()
 	f := footprint{hazard: -1}
 	log := w.states[0].log
 	if h := hazardOf[ev.act()]; h >= 0 {
 		w.left[h]--
 		f.hazard = int8(h)
+		w.progress()
 		w.strike()
 	}
 	var b *buyer
 	if n := ev.buyer(); n > 0 {
 		b = w.buyers[n-1]
+		w.touched[n] = true
 	}
 	if w.keep {
 		w.steps = append(w.steps, step{ev: ev})
 	}
-	began := time.Now()
+	began, now := time.Now(), w.now()
 	w.hop(ev)
 	switch ev.act() {
 	case deliver, loseReply, loseSend:
 		p := b.pend[ev.index()]
 		f.keys = keysOf(p)
+		f.global = w.dirty && usesScripts(p) // whether a server knows a script is no key's
 		f.wrote = w.deliver(b, p, ev.act())
 	case giveBack:
 		w.giveBack(b, b.pend[ev.index()])
@@ -58,6 +62,7 @@ func (w *world) apply(ev event) footprint {
 		f.global = true
 		w.befall(ev.act(), log)
 	}
+	f.global = f.global || w.now() != now // for everybody
 	if w.keep {
 		w.told(began)
 	}
@@ -151,7 +156,7 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 	case wrote:
 		b.trail = nil
 	default:
-		b.trail = append(b.trail, fold{shape: p.shape, view: view, seen: seen})
+		b.trail = append(b.trail, b.foldAt(p, view, seen))
 	}
 	w.mu.Unlock()
 	if heard {
@@ -162,9 +167,9 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 	return wrote
 }
 
-// saw adds to what b has seen.
+// saw adds to what b has seen, and when: many a lock counts from when it asked.
 func (w *world) saw(b *buyer, p *pending, reply string) {
-	b.view = b.view.word(p.shape).word(reply).number(w.now())
+	b.view = b.view.word(p.shape).word(reply).number(p.sent).number(w.now())
 }
 
 // hear brings the reply to whoever waits for it.
@@ -188,8 +193,8 @@ func (w *world) lose(p *pending) {
 // execute runs the commands on the server.
 func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	st := &w.states[p.server]
-	w.lookAt(p.server) // what has expired since
-	before := slices.Clone(st.entries)
+	w.lookAgain() // what has expired since
+	before := st.entries
 	for _, args := range p.batch {
 		if no := unplayable(args); no != "" {
 			w.fail(fmt.Errorf("%s isn't explored: it uses %s, and commands that wait on the server aren't simulated", w.c.Kind.Name, no))
@@ -209,15 +214,20 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	if w.learn {
 		w.learnFrom(b, p)
 	}
-	owners := maps.Clone(st.owner)
+	logged := write{p.batch, nil, time.Now(), nil}
+	if w.left[hFailover] > 0 {
+		logged.before, logged.owner = slices.Clone(before), maps.Clone(st.owner)
+	}
+	// The two lists change places, so that before stays until the next command.
+	st.entries, st.spare = w.servers[p.server].Entries(st.spare[:0]), before
 	wrote, theirs := w.compare(b, p, before)
+	wrote = wrote || w.sameExpiry(p, before, reply)
 	if wrote {
-		w.tookEffect(b, p)
 		if w.left[hFailover] > 0 {
-			st.log = append(slices.Clip(st.log), write{p.batch, before, time.Now(), owners})
+			st.log = append(slices.Clip(st.log), logged)
 		}
 	}
-	w.lookAt(p.server)
+	w.digestAnew(p.server)
 	if w.keep {
 		s := &w.steps[len(w.steps)-1]
 		if s.what == "" {
@@ -230,10 +240,10 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 // compare finds out what a command has changed, and whose key it removed.
 func (w *world) compare(b *buyer, p *pending, before []embedded.Entry) (wrote bool, theirs int) {
 	st := &w.states[p.server]
-	after := w.servers[p.server].Entries(nil)
-	for _, e := range after {
+	for _, e := range st.entries {
 		old := find(before, e.Key)
 		if old == nil || !old.Same(e) {
+			w.progress()
 			st.owner[e.Key] = b.n
 			wrote = true
 		} else if w.grain(old.TTL) != w.grain(e.TTL) || (old.TTL == 0) != (e.TTL == 0) {
@@ -241,9 +251,10 @@ func (w *world) compare(b *buyer, p *pending, before []embedded.Entry) (wrote bo
 		}
 	}
 	for _, e := range before {
-		if find(after, e.Key) != nil {
+		if find(st.entries, e.Key) != nil {
 			continue
 		}
+		w.progress()
 		wrote = true
 		if o := st.owner[e.Key]; o != 0 && o != b.n {
 			w.outcome |= foreign
@@ -252,6 +263,25 @@ func (w *world) compare(b *buyer, p *pending, before []embedded.Entry) (wrote bo
 		delete(st.owner, e.Key)
 	}
 	return wrote, theirs
+}
+
+// sameExpiry reports whether a command was answered like one that takes effect,
+// and may have set an expiry to what it happened to be.
+func (w *world) sameExpiry(p *pending, before []embedded.Entry, reply []byte) bool {
+	if !bytes.HasPrefix(reply, []byte("+")) && (!bytes.HasPrefix(reply, []byte(":")) || bytes.HasPrefix(reply, []byte(":0")) || bytes.HasPrefix(reply, []byte(":-"))) {
+		return false
+	}
+	for _, e := range before {
+		if e.TTL == 0 {
+			continue
+		}
+		for _, args := range p.batch {
+			if w.namesTime(args, e.TTL) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // noteScript keeps track of the script cache.
@@ -263,19 +293,34 @@ func (w *world) noteScript(args []string) {
 	case name == "SCRIPT" && len(args) > 2 && strings.EqualFold(args[1], "LOAD"):
 		text = args[2]
 	case name == "SCRIPT" && len(args) > 1 && strings.EqualFold(args[1], "FLUSH"):
-		w.dirty = true
+		w.forgetScripts()
 		return
 	default:
 		return
 	}
-	if w.cached[text] {
+	if w.cached[text] && !w.forgot || w.loaded[text] {
 		return
 	}
 	w.dirty = true
-	if w.learn {
+	w.loaded[text] = true
+	w.scriptsNow ^= newView().word(text).A
+	if w.learn && !w.cached[text] {
 		w.cached[text] = true
 		w.scripts = append(w.scripts, text)
 	}
+}
+
+// forgetScripts empties the servers' script caches.
+func (w *world) forgetScripts() {
+	w.dirty, w.forgot, w.scriptsNow = true, true, 1
+	clear(w.loaded)
+}
+
+func usesScripts(p *pending) bool {
+	return slices.ContainsFunc(p.batch, func(args []string) bool {
+		name := strings.ToUpper(args[0])
+		return isScript(name) || name == "SCRIPT"
+	})
 }
 
 // unplayable names a command that can't be executed at once.
@@ -295,18 +340,22 @@ func (w *world) stepInventory(b *buyer, p *pending) (wrote bool) {
 	delete(w.waiting, p)
 	arrivals := b.arrivals
 	w.mu.Unlock()
+	w.progress()
 	units := w.shelf.units
 	err := p.step()
 	says := uint64(units)
-	wrote = p.kind == ofCommit
+	b.token = 0
 	switch {
 	case errors.Is(err, inventory.ErrStaleToken):
-		says, wrote = 1<<32, false
+		says = 1 << 32
+	case p.kind == ofCommit:
+		wrote = true
 	case w.c.Kind.Fenced:
-		says = says<<16 | uint64(w.shelf.token)
+		// Which number it is says nothing: what counts is whether it is the newest.
+		b.token = w.shelf.token
 		wrote = true
 	}
-	b.view = b.view.word(p.shape).number(says).number(w.now())
+	b.view = b.view.word(p.shape).number(says).number(p.sent).number(w.now())
 	if len(w.shelf.orders) > w.c.Stock {
 		w.outcome |= oversold
 	}
@@ -328,7 +377,7 @@ func (w *world) giveBack(b *buyer, p *pending) {
 	delete(w.waiting, p)
 	arrivals := b.arrivals
 	w.mu.Unlock()
-	b.view = b.view.word("return").number(w.now())
+	b.view = b.view.word("return").number(p.sent).number(w.now())
 	p.done <- nil
 	w.settle(b, arrivals)
 }
@@ -352,7 +401,7 @@ func (w *world) befall(a act, log []write) {
 	switch a {
 	case restart:
 		s.Flush()
-		w.dirty = true
+		w.forgetScripts()
 		s.Session().Do(nil, []string{"SCRIPT", "FLUSH"})
 		st.log = nil
 	case evict:

@@ -37,10 +37,12 @@ type pending struct {
 	done chan error   // tells the buyer that it happened
 
 	seq    int
-	sent   uint64 // when, in grains of time
+	sent   uint64 // when: the time at which the latest step of time had ended
 	shape  string // in words that don't depend on random values
+	tokens int    // that the buyer had come up with before
 	folded bool   // the buyer goes round in a circle, and asks once more ...
 	seen   uint64 // ... what it was refused when the server held this
+	onWay  bool   // it comes to nothing, and leads the buyer back to where it waits
 }
 
 // orphan reports whether nobody waits for the reply any more.
@@ -52,11 +54,14 @@ type buyer struct {
 	n       int // 1, 2, ...
 	clients locks.Clients
 	conns   map[*conn]struct{}
+	lives   chan context.Context // one for each schedule
 
 	// Of the current schedule, guarded by w.mu.
 	pend     []*pending
 	arrivals int
-	silent   int // events of the purchase since it has sent something
+	fresh    int   // arrivals that weren't asked in vain
+	token    int64 // that it was issued for its purchase, with a fence
+	silent   int   // events of the purchase since it has sent something
 	locker   locks.Locker
 	cancel   context.CancelFunc
 	starting bool // its locker is being made: what that sends has no order with anything
@@ -65,7 +70,8 @@ type buyer struct {
 	held     bool // its messages are held up
 	view     view // what it has seen so far
 	trail    []fold
-	tokens   int // random values of its that took effect
+	circle   circle
+	tokens   int // random values of its own so far
 	lastErr  string
 	events   []history.Event // of its purchase, when wanted
 }
@@ -75,6 +81,16 @@ type fold struct {
 	shape string
 	view  view
 	seen  uint64
+
+	tokens int // that the buyer had come up with before
+	seq    int // of the command
+}
+
+// circle is what a buyer sends on its way round, behind the command at which it
+// waits, while the server holds the same.
+type circle struct {
+	seen   uint64
+	shapes []string
 }
 
 // alive reports whether the buyer can still do something.
@@ -88,17 +104,15 @@ func (b *buyer) arrive(p *pending) {
 	b.arrivals++
 	b.silent = 0
 	b.w.seq++
-	p.seq, p.sent = b.w.seq, b.w.now()
+	p.seq, p.sent = b.w.seq, b.w.stamp
 	p.shape = b.w.shapeOf(b, p)
 	if p.kind == ofCommand {
-		for i := len(b.trail) - 1; i >= 0; i-- {
-			if f := b.trail[i]; f.shape == p.shape {
-				p.folded, p.seen = true, f.seen
-				b.view = f.view
-				b.trail = b.trail[:i]
-				break
-			}
-		}
+		p.tokens = b.tokens
+		b.recognise(p)
+		b.w.numberTokens(b, p)
+	}
+	if !p.folded && !p.onWay {
+		b.fresh++
 	}
 	b.pend = append(b.pend, p)
 	slices.SortStableFunc(b.pend, func(x, y *pending) int {
@@ -108,11 +122,66 @@ func (b *buyer) arrive(p *pending) {
 	b.w.signal()
 }
 
+// recognise finds out whether b has come back to p, having sent nothing since
+// that took effect: then it is where it was before, and goes round in a circle.
+func (b *buyer) recognise(p *pending) {
+	content := b.w.states[p.server].content.A
+	for i := len(b.trail) - 1; i >= 0; i-- {
+		f := b.trail[i]
+		if f.shape != b.anonymous(p.shape, f.tokens) || b.leftBehindSince(f.seq) {
+			continue
+		}
+		p.shape, p.tokens = f.shape, f.tokens
+		p.folded, p.seen = f.seen == content, f.seen
+		b.circle = circle{seen: f.seen}
+		for _, on := range b.trail[i+1:] {
+			b.circle.shapes = append(b.circle.shapes, on.shape)
+			if on.seen != f.seen {
+				b.circle = circle{}
+				break
+			}
+		}
+		b.view, b.trail, b.tokens = f.view, b.trail[:i], max(f.tokens, b.newest(p))
+		return
+	}
+	p.onWay = b.circle.seen == content && slices.Contains(b.circle.shapes, p.shape)
+}
+
+// foldAt is the point at which b waits with p.
+func (b *buyer) foldAt(p *pending, v view, seen uint64) fold {
+	return fold{shape: p.shape, view: v, seen: seen, tokens: p.tokens, seq: p.seq}
+}
+
+// leftBehindSince reports whether a command that was sent since is still on its
+// way, though b has given up on it: then b isn't where it was before.
+func (b *buyer) leftBehindSince(seq int) bool {
+	return slices.ContainsFunc(b.pend, func(o *pending) bool { return o.orphan() && o.seq > seq })
+}
+
+// giveUp notes that b waits for no reply to p any more. Of several such commands
+// that look the same only one may still arrive: a lock that gives each command a
+// tenth of the time that the network holds it up would else leave ten of them on
+// their way, to arrive in every order. Called with w.mu held.
+func (b *buyer) giveUp(p *pending) {
+	for _, o := range b.pend {
+		if o != p && o.orphan() && formOf(o.shape) == formOf(p.shape) {
+			b.remove(p)
+			return
+		}
+	}
+}
+
 // remove takes p away.
 func (b *buyer) remove(p *pending) {
 	if i := slices.Index(b.pend, p); i >= 0 {
 		b.pend = slices.Delete(b.pend, i, i+1)
 	}
+}
+
+// waits reports whether b has sent something and waits for the answer, or is in
+// its call.
+func (b *buyer) waits() bool {
+	return slices.ContainsFunc(b.pend, func(p *pending) bool { return !p.orphan() })
 }
 
 // inCall returns the buyer's business call, if it is in one.
@@ -122,8 +191,9 @@ func (b *buyer) inCall() bool {
 
 // newBuyer makes a buyer with clients that last for many schedules.
 func (w *world) newBuyer(n int) *buyer {
-	b := &buyer{w: w, n: n, conns: map[*conn]struct{}{}}
+	b := &buyer{w: w, n: n, conns: map[*conn]struct{}{}, lives: make(chan context.Context)}
 	b.connect()
+	go w.run(b)
 	return b
 }
 
@@ -144,6 +214,7 @@ func (b *buyer) connect() {
 		Redis: redis.NewClient(&redis.Options{
 			Addr: nowhereAddr, Dialer: dial, Protocol: 3, DisableIdentity: true,
 			MaxRetries: -1, DialerRetries: 1, PoolSize: 64, ReadTimeout: -1, WriteTimeout: -1,
+			ReadBufferSize: 1024, WriteBufferSize: 1024, // connections come and go with schedules
 			ContextTimeoutEnabled:    true,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		}),

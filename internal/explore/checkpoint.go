@@ -10,7 +10,7 @@ import (
 	"github.com/oversell/oversell/internal/hint"
 )
 
-const checkpointVersion = 1
+const checkpointVersion = 2
 
 type saved struct {
 	Version int
@@ -50,7 +50,11 @@ func (g *graph) save(c Case) ([]byte, error) {
 	for _, n := range g.nodes {
 		sn := savedNode{A: n.key.A, B: n.key.B, Parent: n.parent, Via: uint32(n.via), Ended: n.ended, Bad: uint8(n.bad)}
 		for _, e := range n.edges {
-			sn.Edges = append(sn.Edges, savedEdge{uint32(e.ev), max(e.to, unexplored), e.f.keys, e.f.wrote, e.f.global, e.f.hazard})
+			to := e.to
+			if to == underWay {
+				to = unexplored
+			}
+			sn.Edges = append(sn.Edges, savedEdge{uint32(e.ev), to, e.f.keys, e.f.wrote, e.f.global, e.f.hazard})
 		}
 		s.Nodes = append(s.Nodes, sn)
 	}
@@ -83,10 +87,11 @@ func (g *graph) load(data []byte, c Case) error {
 		if n.parent >= 0 {
 			n.depth = g.nodes[n.parent].depth + 1
 		}
-		for j, e := range sn.Edges {
+		for _, e := range sn.Edges {
 			n.edges = append(n.edges, edge{event(e.Ev), e.To, footprint{e.Keys, e.Wrote, e.Global, e.Hazard}})
 			if e.To == unexplored {
-				g.stack = append(g.stack, task{int32(i), int32(j)})
+				n.open++
+				g.open++
 			}
 		}
 		g.nodes = append(g.nodes, n)
@@ -96,17 +101,4 @@ func (g *graph) load(data []byte, c Case) error {
 	}
 	g.rooted = len(g.nodes) > 0
 	return nil
-}
-
-// open counts the edges that weren't followed.
-func (g *graph) open() int {
-	n := 0
-	for i := range g.nodes {
-		for _, e := range g.nodes[i].edges {
-			if e.to < 0 {
-				n++
-			}
-		}
-	}
-	return n
 }

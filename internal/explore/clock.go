@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"fmt"
 	"testing/synctest"
 	"time"
 )
@@ -98,12 +99,23 @@ func (w *world) budgetOfTime() *time.Duration {
 
 func (w *world) passUpTo(budget *time.Duration) {
 	if budget == nil {
+		before, began := w.newsNow(), time.Now()
 		w.passTime(patience * w.c.TTL)
 		w.hopeless = !w.anyTTL() && w.quiet(func(*buyer) bool { return false })
+		if w.newsNow() != before {
+			w.idle += time.Since(began)
+		}
 		return
 	}
 	*budget = w.passTime(*budget)
 }
+
+// progress notes that something has changed for those who wait.
+func (w *world) progress() { w.idle = 0 }
+
+// inVainForLong reports whether much was sent for several TTLs, and nothing of
+// it has changed anything for those who wait: somebody renews what nobody needs.
+func (w *world) inVainForLong() bool { return w.idle >= patience*w.c.TTL }
 
 // patience is in TTLs: who hasn't moved after so long waits for ever.
 const patience = 4
@@ -112,43 +124,51 @@ const patience = 4
 // all of budget is used up, and returns what is left of budget.
 func (w *world) passTime(budget time.Duration) time.Duration {
 	began := time.Now()
-	limit := budget
+	whole := budget
 	if next := w.nextExpiry(); next > 0 {
-		limit = min(limit, next+time.Millisecond)
+		whole = min(whole, next+time.Millisecond)
 	}
-	whole := limit
-	refused := w.refuseWaiters()
-	for limit > 0 {
-		count := w.arrivals()
-		w.sleep(limit, func() bool { return w.arrivedLocked() != count || w.trouble != nil })
-		if left := whole - time.Since(began); left > 0 {
-			// What is due at the same time but for some waiter's pause comes together.
-			w.sleep(min(left, w.moment()), func() bool { return false })
-		}
-		if !w.refuseTimed() {
+	since := w.newsNow()
+	refused := w.refuseWaiters(nil)
+	for time.Since(began) < whole && w.trouble == nil {
+		w.sleep(min(whole-time.Since(began), soonest(refused)), func() bool { return w.news() != since || w.trouble != nil })
+		if w.newsNow() != since {
 			break
 		}
-		limit = whole - time.Since(began)
+		refused = w.refuseAnew(refused)
 	}
+	w.align()
 	w.look()
 	w.freeWaiters(refused)
+	w.gather()
 	w.look()
 	return max(0, budget-time.Since(began))
 }
 
-// moment is so short that two things within it count as happening together.
-func (w *world) moment() time.Duration { return w.c.TTL / 2000 }
-
-func (w *world) arrivals() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.arrivedLocked()
+// align lets time pass up to the next point of a lattice. Waiters' pauses make
+// the clock drift by a few microseconds, differently in every order; without a
+// lattice it would be a matter of them which of two things that are due together
+// comes first. Its step has no measure in common with the TTL and its parts,
+// so that what is due is hardly ever due at one of its points.
+func (w *world) align() {
+	step := w.c.TTL * 7 / 2000
+	gone := time.Since(w.start)
+	w.sleep((gone/step+1)*step-gone, func() bool { return false })
+	w.stamp = w.now()
 }
 
-func (w *world) arrivedLocked() int {
+func (w *world) newsNow() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.news()
+}
+
+// news counts what has come from buyers that isn't asked in vain. Called with
+// w.mu held.
+func (w *world) news() int {
 	n := 0
 	for _, b := range w.buyers {
-		n += b.arrivals
+		n += b.fresh
 		if b.done {
 			n += 1 << 20
 		}
@@ -159,22 +179,24 @@ func (w *world) arrivedLocked() int {
 // expireNext lets time pass until the next key has expired, whatever is sent
 // meanwhile.
 func (w *world) expireNext() {
-	limit := w.nextExpiry() + time.Millisecond
-	refused := w.refuseWaiters()
-	began := time.Now()
-	w.sleep(limit, func() bool { return false })
-	for n := 0; n < 100 && w.refuseTimed(); n++ {
-		if left := limit - time.Since(began); left > 0 {
-			w.sleep(left, func() bool { return false })
+	whole := w.nextExpiry() + time.Millisecond
+	refused := w.refuseWaiters(nil)
+	for began := time.Now(); time.Since(began) < whole && w.trouble == nil; {
+		w.sleep(min(whole-time.Since(began), soonest(refused)), func() bool { return false })
+		if time.Since(began) < whole {
+			refused = w.refuseAnew(refused)
 		}
 	}
+	w.align()
 	w.look()
 	w.freeWaiters(refused)
+	w.gather()
 	w.look()
 }
 
 // nextExpiry is the time until the next key expires, 0 when none does.
 func (w *world) nextExpiry() time.Duration {
+	w.lookAgain()
 	var next time.Duration
 	for i := range w.states {
 		for _, e := range w.states[i].entries {
@@ -182,85 +204,85 @@ func (w *world) nextExpiry() time.Duration {
 				next = e.TTL
 			}
 		}
-	}
-	if next > 0 { // entries are as old as the newest look
-		next = w.freshTTL()
 	}
 	return next
 }
 
-func (w *world) freshTTL() time.Duration {
-	w.look()
-	var next time.Duration
-	for i := range w.states {
-		for _, e := range w.states[i].entries {
-			if e.TTL > 0 && (next == 0 || e.TTL < next) {
-				next = e.TTL
-			}
-		}
-	}
-	return next
+// kept is a refusal that is kept back.
+type kept struct {
+	b     *buyer
+	p     *pending
+	reply []byte
+	until time.Time // when its buyer has to hear of it; zero for whenever
 }
 
 // refuseWaiters executes the commands of those who ask in vain, so that they
 // ask anew when the time has passed: what they sent before would be old by then.
-// Their replies are kept back meanwhile; else they would ask many times more.
-func (w *world) refuseWaiters() []kept {
-	var ks []kept
+// Their replies are kept back meanwhile, as long as they have the patience; else
+// they would ask many times more.
+func (w *world) refuseWaiters(ks []kept) []kept {
 	for _, b := range w.buyers {
 		for _, p := range append([]*pending(nil), b.pend...) {
-			if p.kind != ofCommand || !w.blocked(p) || !p.conn.until.IsZero() || p.conn.closed {
+			if p.kind != ofCommand || !w.blocked(p) || p.orphan() {
 				continue
 			}
-			ks = append(ks, kept{b, p, w.refuse(b, p)})
+			k := kept{b: b, p: p, reply: w.refuse(b, p)}
+			if !p.conn.until.IsZero() {
+				k.until = time.Now().Add(time.Until(p.conn.until) * 9 / 10)
+			}
+			ks = append(ks, k)
 		}
 	}
 	return ks
 }
 
-type kept struct {
-	b     *buyer
-	p     *pending
-	reply []byte
+// soonest is the time until the first of them has to hear of its refusal.
+func soonest(ks []kept) time.Duration {
+	soon := time.Duration(1<<63 - 1)
+	for _, k := range ks {
+		if !k.until.IsZero() {
+			soon = min(soon, max(0, time.Until(k.until)))
+		}
+	}
+	return soon
 }
 
-// refuse executes what is known to come to nothing.
+// refuseAnew lets those hear of their refusal who have to, and refuses what
+// they ask then.
+func (w *world) refuseAnew(ks []kept) []kept {
+	var later []kept
+	now := time.Now()
+	for _, k := range ks {
+		if k.until.IsZero() || k.until.After(now) {
+			later = append(later, k)
+			continue
+		}
+		w.freeWaiters([]kept{k})
+	}
+	return w.refuseWaiters(later)
+}
+
+// refuse executes what is known to come to nothing, and has its connection wait
+// for the reply.
 func (w *world) refuse(b *buyer, p *pending) []byte {
 	w.mu.Lock()
 	b.remove(p)
-	b.trail = append(b.trail, fold{shape: p.shape, view: b.view, seen: p.seen})
+	b.trail = append(b.trail, b.foldAt(p, b.view, p.seen))
 	p.conn.head, p.conn.await = nil, p
 	w.mu.Unlock()
+	return w.inVain(b, p)
+}
+
+// inVain executes what must not take effect.
+func (w *world) inVain(b *buyer, p *pending) []byte {
 	keep := w.keep
 	w.keep = false
 	reply, wrote := w.execute(b, p)
 	w.keep = keep
 	if wrote {
-		w.fail(errNotACircle)
+		w.fail(fmt.Errorf("%s: %w: %s", letter(b.n), errNotACircle, lettered(commandText(p.shape))))
 	}
 	return reply
-}
-
-// refuseTimed answers those who ask in vain and can't wait; it reports whether
-// there were any, and nobody else came.
-func (w *world) refuseTimed() bool {
-	any := false
-	for _, b := range w.buyers {
-		for _, p := range append([]*pending(nil), b.pend...) {
-			if p.kind != ofCommand || !w.blocked(p) || p.conn.until.IsZero() || p.conn.closed {
-				continue
-			}
-			any = true
-			arrivals := b.arrivals
-			reply := w.refuse(b, p)
-			w.mu.Lock()
-			p.conn.await = nil
-			w.mu.Unlock()
-			w.hear(p, reply)
-			w.settle(b, arrivals)
-		}
-	}
-	return any && w.quiet(isHeld)
 }
 
 func (w *world) freeWaiters(ks []kept) {

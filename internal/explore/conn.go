@@ -16,6 +16,10 @@ import (
 // errOver is what connections say once a schedule has ended.
 var errOver = errors.New("explore: the schedule has ended")
 
+// tooLate answers what is sent then. Breaking the connection would do as well,
+// but making a new one for the next schedule takes long.
+var tooLate = []byte("-ERR " + errOver.Error() + "\r\n")
+
 // conn is a buyer's connection to a simulated server. Writing never blocks, as
 // into the buffer of a socket; each command then waits until the scheduler
 // delivers it. Reading blocks until there is a reply.
@@ -85,9 +89,6 @@ func (c *conn) Write(p []byte) (int, error) {
 		return 0, net.ErrClosed
 	case c.broken != nil:
 		return 0, c.broken
-	case c.w.over:
-		c.broken = errOver
-		return 0, errOver
 	}
 	c.in = append(c.in, p...)
 	var batch [][]string // a transaction is delivered as one
@@ -109,6 +110,13 @@ func (c *conn) Write(p []byte) (int, error) {
 				c.enqueue(batch)
 				batch = nil
 			}
+		case c.w.over && name == "MULTI":
+			c.broken = errOver
+			return 0, errOver
+		case c.w.over:
+			c.answer(tooLate)
+		case name == "HELLO" && len(args) == 2 && args[1] == "3" && c.head == nil && c.await == nil:
+			c.hello(args)
 		case (c.b.starting || passes(name)) && c.head == nil && c.await == nil:
 			c.out = c.sess.Do(c.out, args)
 			c.signal()
@@ -116,6 +124,17 @@ func (c *conn) Write(p []byte) (int, error) {
 			c.enqueue([][]string{args})
 		}
 	}
+}
+
+// hello answers a client's usual greeting. The answer is always the same, and
+// asking the server for it each time would take long.
+func (c *conn) hello(args []string) {
+	if c.w.hello == nil {
+		c.w.hello = c.sess.Do(nil, args)
+	}
+	c.sess.SpeakRESP3()
+	c.out = append(c.out, c.w.hello...)
+	c.signal()
 }
 
 // passes reports whether a command sets up a connection and has no order with
@@ -160,6 +179,21 @@ func (c *conn) fail(err error) {
 	c.signal()
 }
 
+// excuse answers what will never be executed with an error, so that the
+// connection can be used again. It reports whether that could be done.
+func (c *conn) excuse() bool {
+	p := c.head
+	if p == nil {
+		p = c.await
+	}
+	if p == nil || len(p.batch) != 1 || len(c.queue) > 0 || len(c.in) > 0 || c.closed || c.broken != nil {
+		return false
+	}
+	c.head, c.await = nil, nil
+	c.answer(tooLate)
+	return true
+}
+
 // idle reports whether the connection is fit for the next schedule.
 func (c *conn) idle() bool {
 	return !c.closed && c.broken == nil && c.head == nil && c.await == nil && len(c.queue) == 0 && len(c.out) == 0 && len(c.in) == 0
@@ -174,6 +208,9 @@ func (c *conn) Close() error {
 		c.timer.Stop()
 	}
 	delete(c.b.conns, c)
+	if c.head != nil {
+		c.b.giveUp(c.head)
+	}
 	c.signal()
 	return nil
 }

@@ -64,13 +64,13 @@ func (g *graph) count() (Counts, error) {
 		case 0:
 			state[id] = 1
 			for _, e := range n.edges {
-				switch {
-				case e.to < 0:
+				switch to := n.target(e); {
+				case to < 0:
 					unfinished = true
-				case state[e.to] == 1:
+				case state[to] == 1:
 					return Counts{}, errCircle
-				case state[e.to] == 0:
-					stack = append(stack, e.to)
+				case state[to] == 0:
+					stack = append(stack, to)
 				}
 			}
 		case 1:
@@ -80,8 +80,8 @@ func (g *graph) count() (Counts, error) {
 				memo[id].addOutcome(n.bad)
 			}
 			for _, e := range n.edges {
-				if e.to >= 0 {
-					memo[id].add(memo[e.to])
+				if to := n.target(e); to >= 0 {
+					memo[id].add(memo[to])
 				}
 			}
 		default:

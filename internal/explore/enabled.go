@@ -9,6 +9,7 @@ func (w *world) enabled(evs []event) []event {
 	if w.trouble != nil {
 		return evs
 	}
+	w.lookAgain()
 	bounded := w.c.Preemptions >= 0 && w.hops >= w.c.Preemptions && w.last > 0 && w.couldGoOn(w.last)
 	for _, b := range w.buyers {
 		if bounded && b.n != w.last {
@@ -117,7 +118,7 @@ func (w *world) anyTTL() bool {
 // anybodyWaits reports whether time could still bring something: somebody
 // hasn't got what he wants. When it has brought nothing for long, nothing will.
 func (w *world) anybodyWaits() bool {
-	if w.hopeless {
+	if w.hopeless || w.inVainForLong() {
 		return false
 	}
 	for _, b := range w.buyers {

@@ -2,9 +2,9 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -13,148 +13,95 @@ type worker struct {
 	w    *world
 	g    *graph
 	beat *atomic.Int64 // moves on with every event, for the watch
-	n    int
-	evs  []event
+
+	here   here
+	path   []event // of the present schedule
+	chance uint64
+	naps   <-chan struct{} // gives something after a moment of real time
 }
 
-// exhaust takes edges of the graph until none is left.
+// exhaust plays schedules until there is nothing more to be explored.
 func (k *worker) exhaust() error {
 	for {
-		t, got, wait := k.g.take()
-		switch {
-		case got && t.node < 0:
-			if err := k.root(); err != nil {
-				return err
-			}
-		case got:
-			if err := k.follow(t); err != nil {
-				return err
-			}
-		case wait:
-			// The other workers may find more. Time is fake in here, so this
-			// sleeps in the kernel.
-			nap := syscall.NsecToTimespec(int64(50 * time.Microsecond))
-			_ = syscall.Nanosleep(&nap, nil)
-		default:
+		switch e := k.g.next(); e {
+		case goHome:
 			return nil
+		case linger:
+			<-k.naps
+		default:
+			if err := k.walk(e); err != nil {
+				return err
+			}
 		}
 	}
 }
 
-// root makes the first node and explores from there.
-func (k *worker) root() error {
-	k.w.begin()
-	k.g.mu.Lock()
-	id, _ := k.enter(-1, 0, false)
-	next := k.g.nextEdge(id)
-	k.g.mu.Unlock()
-	return k.onward(id, next)
+// here is what a worker sees of its world's present state.
+type here struct {
+	key   view
+	evs   []event
+	ended bool
+	bad   outcome
+	final view
 }
 
-// follow replays the way to a node and goes on along one of its edges.
-func (k *worker) follow(t task) error {
-	k.g.mu.Lock()
-	path := k.g.path(t.node)
-	key := k.g.nodes[t.node].key
-	k.g.mu.Unlock()
-	k.w.begin()
-	for i, ev := range path {
-		if !k.w.has(ev) {
-			return k.diverged(path, i)
-		}
-		k.w.apply(ev)
-		k.beat.Add(1)
+// lookAround reads the world's present state.
+func (k *worker) lookAround(tooLong bool) {
+	h := &k.here
+	h.evs = k.w.enabled(h.evs[:0])
+	h.bad, h.ended = k.w.outcome, len(h.evs) == 0
+	if tooLong && !h.ended {
+		h.ended, h.evs = true, h.evs[:0]
+		h.bad |= cut
 	}
-	if k.w.trouble == nil && k.w.state() != key {
-		if debugDiverged != nil {
-			debugDiverged(key, k.w)
-		}
-		return k.diverged(path, len(path))
+	if h.ended {
+		h.bad |= k.w.conclude()
+		h.final = k.w.final(h.bad)
 	}
-	return k.onward(t.node, t.edge)
+	h.key = k.w.state()
 }
 
-// onward plays one edge after the other, until it comes to what is known or to
-// an end.
-func (k *worker) onward(id, at int32) error {
-	played := int64(0)
-	for at >= 0 && k.w.trouble == nil {
-		k.g.mu.Lock()
-		ev, depth := k.g.nodes[id].edges[at].ev, k.g.nodes[id].depth
-		k.g.mu.Unlock()
-		f := k.w.apply(ev)
-		k.beat.Add(1)
-		played++
-		k.g.mu.Lock()
-		to, isNew := k.enter(id, ev, int(depth)+1 >= maxEvents)
-		e := &k.g.nodes[id].edges[at]
-		e.to, e.f = to, f
-		id, at = to, -1
-		if isNew {
-			k.g.inferEdges(id)
-			at = k.g.nextEdge(id)
-		}
-		k.g.mu.Unlock()
+// enter puts what was seen into the graph. Called with g.mu held.
+func (k *worker) enter(parent int32, ev event) (id int32, isNew bool) {
+	h := &k.here
+	if h.ended && len(k.g.finals) < maxFinals {
+		k.g.finals[h.final] = struct{}{}
 	}
-	k.g.mu.Lock()
-	k.g.runs++
-	k.g.events += played + int64(k.g.nodes[id].depth)
-	if k.w.outcome&oversold != 0 && k.g.firstBad == 0 {
-		k.g.firstBad = k.g.runs
-	}
-	k.g.busy--
-	k.g.mu.Unlock()
-	if k.w.trouble != nil {
-		return k.w.trouble
-	}
-	return k.w.end()
-}
-
-var debugEnterW, debugDiverged func(view, *world)
-
-// enter puts the world's present state into the graph.
-func (k *worker) enter(parent int32, ev event, tooLong bool) (int32, bool) {
-	k.evs = k.w.enabled(k.evs[:0])
-	bad := k.w.outcome
-	ended := len(k.evs) == 0
-	if tooLong && !ended {
-		ended, k.evs = true, k.evs[:0]
-		bad |= cut
-	}
-	if ended {
-		bad |= k.w.conclude()
-		k.final(bad)
-	}
-	if debugEnterW != nil {
-		debugEnterW(k.w.state(), k.w)
-	}
-	return k.g.enter(k.w.state(), parent, ev, k.evs, ended, bad)
+	return k.g.enter(h.key, parent, ev, h.evs, k.w.untouched, h.ended, h.bad)
 }
 
 // maxFinals bounds the memory for how schedules have ended.
 const maxFinals = 100_000
 
-// final keeps how a schedule has ended. Called with g.mu held.
-func (k *worker) final(bad outcome) {
-	if len(k.g.finals) < maxFinals {
-		k.g.finals[k.w.final(bad)] = struct{}{}
-	}
-}
+// untouched reports whether a buyer hasn't done anything yet: such buyers are
+// all the same.
+func (w *world) untouched(n int) bool { return !w.touched[n] }
 
-// final is what counts of an end: who has bought, who hasn't and why, what is
-// left, and what the servers hold.
+// final is what counts of an end: how many have bought, how many haven't and
+// why, what is left, and what the servers hold. Who is who doesn't count.
 func (w *world) final(bad outcome) view {
-	v := newView().number(uint64(bad)).number(uint64(w.shelf.units))
 	bought := map[int]uint64{}
 	for _, o := range w.shelf.orders {
 		bought[o.Instance]++
 	}
+	fate := func(n int) uint64 {
+		if n == 0 {
+			return 0
+		}
+		return 1 + bought[n]<<8 | uint64(w.buyers[n-1].flags())
+	}
+	var fates []uint64
 	for _, b := range w.buyers {
-		v = v.number(bought[b.n]).number(uint64(b.flags()))
+		fates = append(fates, fate(b.n))
+	}
+	slices.Sort(fates)
+	v := newView().number(uint64(bad)).number(uint64(w.shelf.units))
+	for _, f := range fates {
+		v = v.number(f)
 	}
 	for i := range w.states {
 		for _, e := range w.states[i].entries {
-			v = v.word(e.Key).word(e.Type).number(uint64(w.states[i].owner[e.Key])).flag(e.TTL > 0)
+			v = v.word(e.Key).word(e.Type).number(fate(w.states[i].owner[e.Key])).flag(e.TTL > 0)
 		}
 	}
 	return v

@@ -59,14 +59,15 @@ type Report struct {
 	Complete bool     // every schedule under the hazards and bounds is accounted for
 	Why      string   // why it isn't complete
 
-	Counts   Counts  // of all schedules, those that weren't run included; Unfinished unless Complete
-	Runs     int64   // that were played, each from the beginning up to something known
-	Events   int64   // that were played
-	States   int     // different ones
-	Open     int     // events that were seen and not followed
-	Inferred int64   // events whose outcome followed from another order
-	FirstBad int64   // which run oversold first, 0 for none
-	Sampled  *Sample // what PCT or random has come to, nil when neither was used
+	Counts   Counts        // of all schedules, those that weren't run included; Unfinished unless Complete
+	Runs     int64         // that were played, each from the beginning up to something known
+	Events   int64         // that were played
+	States   int           // different ones
+	Open     int           // events that were seen and not followed
+	Inferred int64         // events whose outcome followed from another order
+	FirstBad int64         // which run oversold first, 0 for none
+	FirstIn  time.Duration // how long that took
+	Sampled  *Sample       // what PCT or random has come to, nil when neither was used
 
 	Found      []*Counterexample // one for each property that was broken, worst first
 	Wall       time.Duration
@@ -115,6 +116,8 @@ type team struct {
 	c    Case
 	halt func()
 	beat atomic.Int64
+	crew atomic.Uint64
+	naps chan struct{}
 	left atomic.Bool // goroutines of the lock wait for ever
 }
 
@@ -123,6 +126,9 @@ type team struct {
 func (tm *team) work(f func(k *worker) error) error {
 	errs := make([]error, tm.cfg.Workers)
 	var all sync.WaitGroup
+	done := make(chan struct{})
+	tm.naps = make(chan struct{})
+	go tm.giveNaps(done)
 	for i := range errs {
 		all.Go(func() {
 			left := inBubble(tm.cfg.T, func() {
@@ -136,7 +142,6 @@ func (tm *team) work(f func(k *worker) error) error {
 			}
 		})
 	}
-	done := make(chan struct{})
 	go func() {
 		all.Wait()
 		close(done)
@@ -146,6 +151,18 @@ func (tm *team) work(f func(k *worker) error) error {
 		return err
 	}
 	return worst(errs)
+}
+
+// giveNaps lets workers wait for a moment of real time: in a bubble there is none.
+func (tm *team) giveNaps(done <-chan struct{}) {
+	for {
+		select {
+		case tm.naps <- struct{}{}:
+			time.Sleep(50 * time.Microsecond)
+		case <-done:
+			return
+		}
+	}
 }
 
 func (tm *team) worker(f func(k *worker) error) error {
@@ -159,7 +176,7 @@ func (tm *team) worker(f func(k *worker) error) error {
 		_ = w.end()
 		return err
 	}
-	if err := f(&worker{w: w, beat: &tm.beat}); err != nil {
+	if err := f(&worker{w: w, beat: &tm.beat, chance: tm.crew.Add(1) << 40, naps: tm.naps}); err != nil {
 		_ = w.end()
 		return err
 	}
@@ -205,6 +222,12 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 	}
 	tm := &team{cfg: cfg, c: r.Case, halt: func() { halt("an error") }}
 	defer report(cfg.Progress, g.progress)()
+	began := time.Now()
+	first := make(chan time.Duration, 1)
+	go func() { // time is real out here
+		<-g.found
+		first <- time.Since(began)
+	}()
 	err := tm.work(func(k *worker) error {
 		k.g = g
 		err := k.exhaust()
@@ -217,6 +240,9 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 		return err
 	}
 	r.LeavesOn = r.LeavesOn || tm.left.Load()
+	if g.firstBad > 0 && cfg.Resume == nil {
+		r.FirstIn = <-first
+	}
 	return r.take(g, why, cfg)
 }
 
@@ -227,7 +253,7 @@ func (r *Report) take(g *graph, why string, cfg Config) error {
 	if r.Counts, err = g.count(); err != nil {
 		return err
 	}
-	r.Open, r.finals = g.open(), g.finals
+	r.Open, r.finals = g.left(), g.finals
 	r.Complete = r.Open == 0 && !g.full
 	r.Why = why
 	if g.full {
@@ -272,7 +298,7 @@ func (r *Report) Broke(p Property) *Counterexample {
 func (g *graph) progress() Progress {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return Progress{Runs: g.runs, Events: g.events, States: len(g.nodes), Open: len(g.stack), Found: g.firstBad > 0}
+	return Progress{Runs: g.runs, Events: g.events, States: len(g.nodes), Open: g.open, Found: g.firstBad > 0}
 }
 
 // report tells f about the state of things until the returned function is called.

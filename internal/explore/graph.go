@@ -15,20 +15,20 @@ type graph struct {
 	mu     sync.Mutex
 	nodes  []node
 	byKey  map[view]int32
-	stack  []task // edges to be explored
-	rooted bool   // somebody has begun
-	busy   int    // workers on a task
+	open   int  // edges to be explored
+	rooted bool // somebody has begun
+	busy   int  // workers on their way
 	stop   bool
 	full   bool // no more states can be kept
 	limit  int
-	err    error
 
 	finals map[view]struct{} // how schedules have ended, in what counts
 
-	runs     int64 // schedules that were run, in whole or from a new state on
-	events   int64 // that were played, all repetitions included
-	inferred int64 // edges known without running them
-	firstBad int64 // the run that oversold first
+	runs     int64         // schedules that were run, in whole or from a new state on
+	events   int64         // that were played, all repetitions included
+	inferred int64         // edges known without running them
+	firstBad int64         // the run that oversold first
+	found    chan struct{} // closed at that
 }
 
 // node is a state.
@@ -37,48 +37,40 @@ type node struct {
 	parent int32
 	via    event
 	depth  int16
-	ended  bool // nothing can happen any more
+	open   int16 // edges to be explored
+	ended  bool  // nothing can happen any more
+	closed bool  // nothing is to be explored here or behind it
 	bad    outcome
 	edges  []edge
 }
 
 type edge struct {
 	ev event
-	to int32 // unexplored, or a node
+	to int32 // a node, or one of the states below
 	f  footprint
 }
 
 const (
 	unexplored = -1
 	underWay   = -2
+	// mirrored: an event of a buyer who hasn't done anything, which comes to the
+	// same as that of another such buyer; f.keys is the other. It isn't explored.
+	mirrored = -3
 )
 
-type task struct{ node, edge int32 }
-
-// maxStates keeps the graph within about 300 MB.
-const maxStates = 900_000
+// maxStates keeps the whole process within 512 MB.
+const maxStates = 800_000
 
 func newGraph(reduce, infer bool) *graph {
-	return &graph{reduce: reduce, infer: infer, byKey: map[view]int32{}, finals: map[view]struct{}{}, limit: maxStates}
+	return &graph{reduce: reduce, infer: infer, byKey: map[view]int32{}, finals: map[view]struct{}{}, limit: maxStates, found: make(chan struct{})}
 }
 
-var debugEnter func(view, *node, []event, []event)
-
 // enter finds or makes the node of a state that was reached by ev from parent.
-func (g *graph) enter(key view, parent int32, ev event, evs []event, ended bool, bad outcome) (id int32, isNew bool) {
+// Of the buyers whom fresh says true, any is as good as the first.
+func (g *graph) enter(key view, parent int32, ev event, evs []event, fresh func(int) bool, ended bool, bad outcome) (id int32, isNew bool) {
 	if g.reduce {
 		if id, ok := g.byKey[key]; ok {
-			if debugEnter != nil {
-				debugEnter(key, &g.nodes[id], evs, append(g.path(parent), ev))
-			}
 			return id, false
-		}
-		if debugEnter != nil {
-			var p []event
-			if parent >= 0 {
-				p = append(g.path(parent), ev)
-			}
-			debugEnter(key, nil, evs, p)
 		}
 	}
 	id = int32(len(g.nodes))
@@ -87,8 +79,23 @@ func (g *graph) enter(key view, parent int32, ev event, evs []event, ended bool,
 		n.depth = g.nodes[parent].depth + 1
 	}
 	n.edges = make([]edge, len(evs))
+	first := 0
 	for i, e := range evs {
 		n.edges[i] = edge{ev: e, to: unexplored}
+		if who := e.buyer(); g.reduce && who > 0 && fresh(who) {
+			if first == 0 {
+				first = who
+			}
+			if who != first {
+				n.edges[i] = edge{ev: e, to: mirrored, f: footprint{keys: uint64(first)}}
+			}
+		}
+	}
+	for _, e := range n.edges {
+		if e.to == unexplored {
+			n.open++
+			g.open++
+		}
 	}
 	g.nodes = append(g.nodes, n)
 	if g.reduce {
@@ -100,21 +107,21 @@ func (g *graph) enter(key view, parent int32, ev event, evs []event, ended bool,
 	return id, true
 }
 
-// inferEdges fills in the edges of a new node that lead where another order of
-// the same events has led: with a and b independent, b and then a comes to the
-// state of a and then b.
-func (g *graph) inferEdges(id int32) {
-	n := &g.nodes[id]
-	if !g.infer || n.parent < 0 {
+// inferEdges fills in the edges of a node that lead where another order of the
+// same events has led: with a and b independent, b and then a comes to the
+// state of a and then b. The node was just reached from p by b.
+func (g *graph) inferEdges(id, from int32, b event) {
+	n, p := &g.nodes[id], &g.nodes[from]
+	if !g.infer || n.open == 0 {
 		return
 	}
-	p := &g.nodes[n.parent]
-	bi := slices.IndexFunc(p.edges, func(e edge) bool { return e.ev == n.via })
-	b := p.edges[bi]
+	bi := slices.IndexFunc(p.edges, func(e edge) bool { return e.ev == b })
 	for i := range n.edges {
 		if a := &n.edges[i]; a.to == unexplored {
-			if to, f, ok := g.diamond(p, b, a.ev); ok {
+			if to, f, ok := g.diamond(p, p.edges[bi], a.ev); ok {
 				a.to, a.f = to, f
+				n.open--
+				g.open--
 				g.inferred++
 			}
 		}
@@ -136,57 +143,32 @@ func (g *graph) diamond(p *node, b edge, a event) (to int32, f footprint, ok boo
 	return 0, f, false
 }
 
-// nextEdge takes an unexplored edge of a node to go on with, and leaves the
-// others for later.
-func (g *graph) nextEdge(id int32) int32 {
-	n := &g.nodes[id]
-	next := int32(-1)
-	for i := len(n.edges) - 1; i >= 0; i-- {
-		if n.edges[i].to != unexplored {
-			continue
-		}
-		if next >= 0 {
-			g.stack = append(g.stack, task{id, next})
-		}
-		next = int32(i)
+// target is where an edge leads, in the number of schedules that go on from
+// there: a mirrored one leads where its original does. Negative when unknown.
+func (n *node) target(e edge) int32 {
+	if e.to != mirrored {
+		return e.to
 	}
-	if next >= 0 {
-		n.edges[next].to = underWay
+	original := makeEvent(e.ev.act(), int(e.f.keys), e.ev.index())
+	for _, o := range n.edges {
+		if o.ev == original {
+			return o.to
+		}
 	}
-	return next
+	return unexplored
 }
 
-// take returns a task, or says to wait, or that there will be none.
-func (g *graph) take() (t task, got, wait bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.stop && !g.rooted {
-		g.rooted = true
-		g.busy++
-		return task{-1, -1}, true, false
-	}
-	for !g.stop && len(g.stack) > 0 {
-		t = g.stack[len(g.stack)-1]
-		g.stack = g.stack[:len(g.stack)-1]
-		e := &g.nodes[t.node].edges[t.edge]
-		if e.to != unexplored {
-			continue
-		}
-		if g.infer && g.nodes[t.node].parent >= 0 {
-			n := &g.nodes[t.node]
-			p := &g.nodes[n.parent]
-			bi := slices.IndexFunc(p.edges, func(x edge) bool { return x.ev == n.via })
-			if to, f, ok := g.diamond(p, p.edges[bi], e.ev); ok {
-				e.to, e.f = to, f
-				g.inferred++
-				continue
+// left counts the edges that weren't followed.
+func (g *graph) left() int {
+	n := 0
+	for i := range g.nodes {
+		for _, e := range g.nodes[i].edges {
+			if e.to == unexplored || e.to == underWay {
+				n++
 			}
 		}
-		e.to = underWay
-		g.busy++
-		return t, true, false
 	}
-	return t, false, g.busy > 0 && !g.stop
+	return n
 }
 
 // path is how to come to a node.

@@ -45,7 +45,7 @@ func newMemo(scripts []string) *memo {
 }
 
 // maxMemo bounds what is remembered.
-const maxMemo = 10_000
+const maxMemo = 50_000
 
 // memoKey is the command and what is on the server, with random values replaced
 // by which of them are the same. It is empty for what isn't remembered.
@@ -126,10 +126,23 @@ func (w *world) remember(p *pending, key string, reply []byte, before []embedded
 			return
 		case now.TTL != old.TTL:
 			e.expires[old.Key] = now.TTL
+		case w.namesTime(p.batch[0], old.TTL):
+			return // whether it was set to what it was can't be told
 		}
 	}
 	if len(after) > len(before)-len(e.deleted) {
 		return
 	}
 	w.memo.known[key] = e
+}
+
+// namesTime reports whether an argument is about d, in seconds or milliseconds.
+func (w *world) namesTime(args []string, d time.Duration) bool {
+	for _, a := range args {
+		n, err := strconv.ParseInt(a, 10, 32)
+		if err == nil && (w.grain(time.Duration(n)*time.Millisecond) == w.grain(d) || w.grain(time.Duration(n)*time.Second) == w.grain(d)) {
+			return true
+		}
+	}
+	return false
 }

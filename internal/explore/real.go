@@ -79,7 +79,6 @@ type player struct {
 	table  *desk
 	cancel context.CancelFunc
 	ctx    context.Context
-	lines  []string
 }
 
 func newPlayer(ctx context.Context, c Case, node cluster.Node) *player {

@@ -9,9 +9,10 @@ import (
 // serverState is what is known of one server.
 type serverState struct {
 	entries []embedded.Entry
-	owner   map[string]int // whose each key is: who made it, or changed its value last
-	content view           // of entries without their expiry
-	log     []write        // commands that changed something, for failover
+	spare   []embedded.Entry // for the next list of entries
+	owner   map[string]int   // whose each key is: who made it, or changed its value last
+	content view             // of entries without their expiry
+	log     []write          // commands that changed something, for failover
 }
 
 // write is a command that changed something.
@@ -40,14 +41,18 @@ func (w *world) now() uint64 { return w.grain(time.Since(w.start)) }
 
 // resetServers removes everything but the scripts that were there before.
 func (w *world) resetServers() {
-	w.states = w.states[:0]
-	for _, s := range w.servers {
+	if w.states == nil {
+		w.states = make([]serverState, len(w.servers))
+	}
+	for i, s := range w.servers {
 		s.Flush()
-		w.states = append(w.states, serverState{owner: map[string]int{}})
+		old := &w.states[i]
+		w.states[i] = serverState{entries: old.entries[:0], spare: old.spare[:0], owner: map[string]int{}}
 	}
 	if w.dirty {
 		w.loadScripts()
-		w.dirty = false
+		w.dirty, w.forgot, w.scriptsNow = false, false, 0
+		clear(w.loaded)
 	}
 }
 
@@ -62,8 +67,16 @@ func (w *world) loadScripts() {
 	}
 }
 
+// lookAgain reads what servers hold if time has passed since the last look.
+func (w *world) lookAgain() {
+	if !w.looked.Equal(time.Now()) {
+		w.look()
+	}
+}
+
 // look reads what servers hold, after time has passed or commands were executed.
 func (w *world) look() {
+	w.looked = time.Now()
 	for i := range w.states {
 		w.lookAt(i)
 	}
@@ -72,12 +85,37 @@ func (w *world) look() {
 func (w *world) lookAt(i int) {
 	st := &w.states[i]
 	st.entries = w.servers[i].Entries(st.entries[:0])
+	w.digestAnew(i)
+}
+
+// digestAnew follows a change of a server's entries.
+func (w *world) digestAnew(i int) {
+	st := &w.states[i]
 	st.content = w.digest(st)
+	w.forget(i, st.content.A)
 	if len(st.owner) > 0 {
 		for k := range st.owner {
 			if find(st.entries, k) == nil {
 				delete(st.owner, k)
 			}
+		}
+	}
+}
+
+// forget makes everybody ask anew once a server has changed, even if it should
+// come to hold the same again: else what can happen would depend on who has
+// asked before.
+func (w *world) forget(server int, content uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range w.buyers {
+		for _, p := range b.pend {
+			if p.kind == ofCommand && p.server == server && p.seen != content {
+				p.folded = false
+			}
+		}
+		if b.circle.seen != content {
+			b.circle = circle{}
 		}
 	}
 }
@@ -104,9 +142,13 @@ func (w *world) digest(st *serverState) view {
 
 // state is the digest of everything that decides what can still happen.
 func (w *world) state() view {
+	w.lookAgain()
 	v := newView().number(w.now())
 	for _, b := range w.buyers {
-		v = v.also(b.view).number(uint64(b.flags()))
+		v = v.also(b.view).number(uint64(b.flags())).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
+		for _, sh := range b.circle.shapes {
+			v = v.word(sh).number(b.circle.seen)
+		}
 		for _, f := range b.trail {
 			v = v.word(f.shape).also(f.view).number(f.seen)
 		}
@@ -127,9 +169,6 @@ func (w *world) state() view {
 		v = w.withLog(v, st)
 	}
 	v = v.number(uint64(w.shelf.units)).number(uint64(len(w.shelf.orders)))
-	if w.c.Kind.Fenced {
-		v = v.number(uint64(w.shelf.token))
-	}
 	v = v.number(uint64(w.faults)).flag(w.slowed)
 	for _, l := range w.left {
 		v = v.number(uint64(l))
@@ -138,7 +177,7 @@ func (w *world) state() view {
 	if w.c.Preemptions >= 0 {
 		v = v.number(uint64(w.last)).number(uint64(w.hops))
 	}
-	return v.flag(w.dirty).flag(w.hopeless)
+	return v.flag(w.dirty).number(w.scriptsNow).flag(w.hopeless).number(w.grain(w.idle))
 }
 
 // withLog adds what a failover would bring back.

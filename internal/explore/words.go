@@ -1,17 +1,18 @@
 package explore
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
 
 // token is a value that only one buyer has sent: a random value, as a rule. It
-// is named after the buyer, and numbered when a command with it has taken
-// effect, so that words don't depend on chance or on how often somebody asked
-// in vain.
+// is named after the buyer, and numbered in the order in which the buyer has
+// come up with them, so that words don't depend on chance. A buyer that goes round
+// in a circle begins to count anew where the circle begins.
 type token struct {
 	b *buyer
-	n int
+	n int // 0 until the command with which it came up was recognised
 }
 
 func (t *token) name() string {
@@ -67,18 +68,59 @@ func (w *world) shapeOf(b *buyer, p *pending) string {
 	return s.String()
 }
 
-// tookEffect numbers the random values of a command.
-func (w *world) tookEffect(b *buyer, p *pending) {
+// numberTokens numbers the values that b has come up with in this command.
+func (w *world) numberTokens(b *buyer, p *pending) {
 	for _, args := range p.batch {
 		for _, a := range args[1:] {
 			if t := w.tokens[a]; t != nil && t.n == 0 && t.b == b {
 				b.tokens++
 				t.n = b.tokens
-				w.shapes++
 			}
 		}
 	}
 }
+
+// anonymous is a shape in which those of b's values look the same that it has
+// come up with since it had so many.
+func (b *buyer) anonymous(shape string, since int) string {
+	mark := "‹" + strconv.Itoa(b.n) + "#"
+	if !strings.Contains(shape, mark) {
+		return shape
+	}
+	var out strings.Builder
+	for {
+		before, rest, ok := strings.Cut(shape, mark)
+		out.WriteString(before)
+		if !ok {
+			return out.String()
+		}
+		number, after, _ := strings.Cut(rest, "›")
+		if n, _ := strconv.Atoi(number); n > since {
+			out.WriteString("‹" + strconv.Itoa(b.n) + "?›")
+		} else {
+			out.WriteString(mark + number + "›")
+		}
+		shape = after
+	}
+}
+
+// newest is the highest number of b's values in a command.
+func (b *buyer) newest(p *pending) int {
+	most := 0
+	for _, args := range p.batch {
+		for _, a := range args[1:] {
+			if t := b.w.tokens[a]; t != nil && t.b == b {
+				most = max(most, t.n)
+			}
+		}
+	}
+	return most
+}
+
+var numbered = regexp.MustCompile(`#\d+›`)
+
+// formOf is a shape in which all of a buyer's values look the same.
+func formOf(shape string) string { return numbered.ReplaceAllString(shape, "?›") }
 
 // wordsOfReply is a reply in words that don't depend on chance.
 func (w *world) wordsOfReply(p *pending, reply []byte) string {

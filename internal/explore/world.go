@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing/synctest"
@@ -30,8 +31,9 @@ type world struct {
 	learn   bool  // pilot runs: remember what is constant
 	fresh   bool  // new clients for every schedule, as the lock leaves goroutines behind
 	memo    *memo // nil while learning
-	plain   bool  // run every script, and remember none
-	keep    bool  // keep what happens, for telling it
+	hello   []byte
+	plain   bool // run every script, and remember none
+	keep    bool // keep what happens, for telling it
 
 	constants map[string]bool
 	learned   map[string]*buyer
@@ -41,28 +43,34 @@ type world struct {
 	mu   sync.Mutex
 	wake chan struct{}
 	// All below is of the current schedule.
-	over     bool
-	strays   int // commands sent between schedules
-	seq      int
-	waiting  map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
-	tokens   map[string]*token
-	shapes   int
-	shelf    shelf
-	start    time.Time
-	left     left
-	faults   int           // how often hazards may still strike
-	slowed   bool          // a call has been slow
-	slow     time.Duration // how long calls may still be slow
-	late     time.Duration // how long messages may still be late
-	states   []serverState
-	dirty    bool
-	last     int  // who acted last
-	hops     int  // preemptions
-	hopeless bool // time has passed, and brought nothing
-	outcome  outcome
-	trouble  error // why the schedule says nothing
-	steps    []step
-	running  sync.WaitGroup
+	over       bool
+	strays     int // commands sent between schedules
+	seq        int
+	waiting    map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
+	tokens     map[string]*token
+	shelf      shelf
+	start      time.Time
+	left       left
+	faults     int           // how often hazards may still strike
+	slowed     bool          // a call has been slow
+	slow       time.Duration // how long calls may still be slow
+	late       time.Duration // how long messages may still be late
+	states     []serverState
+	looked     time.Time           // when states were read
+	stamp      uint64              // when the latest step of time ended, in grains
+	dirty      bool                // the script caches aren't what they were at the start
+	forgot     bool                // they have been emptied
+	loaded     map[string]bool     // scripts loaded since
+	scriptsNow uint64              // digest of what they hold
+	last       int                 // who acted last
+	touched    [MaxBuyers + 1]bool // who has done or suffered anything
+	hops       int                 // preemptions
+	hopeless   bool                // time has passed, and brought nothing
+	idle       time.Duration       // how long it has brought nothing but renewals
+	outcome    outcome
+	trouble    error // why the schedule says nothing
+	steps      []step
+	running    sync.WaitGroup
 }
 
 // step is one event that happened, for telling it.
@@ -81,7 +89,7 @@ type step struct {
 }
 
 func newWorld(c Case) (*world, error) {
-	w := &world{c: c.withDefaults(), wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}}
+	w := &world{c: c.withDefaults(), wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}, loaded: map[string]bool{}}
 	s, err := embedded.NewSimulated()
 	if err != nil {
 		return nil, err
@@ -96,6 +104,7 @@ func newWorld(c Case) (*world, error) {
 
 func (w *world) close() {
 	for _, b := range w.buyers {
+		close(b.lives)
 		_ = b.clients.Redis.Close()
 	}
 	if w.fresh { // what goes on finds its clients closed, sooner or later
@@ -118,11 +127,12 @@ func (w *world) signal() {
 func (w *world) begin() {
 	w.resetServers()
 	w.mu.Lock()
-	w.over, w.seq, w.shapes, w.outcome, w.trouble = false, 0, 0, 0, nil
+	w.over, w.seq, w.outcome, w.trouble = false, 0, 0, nil
 	w.waiting = map[*pending]struct{}{}
 	w.tokens = map[string]*token{}
 	w.shelf = shelf{units: w.c.Stock}
-	w.start = time.Now()
+	w.touched = [MaxBuyers + 1]bool{}
+	w.start, w.stamp = time.Now(), 0
 	w.left = budgetsLeft(w.c.Hazards)
 	w.slow = time.Duration(w.left[hSlowCall]) * allowance(w.c.TTL)
 	w.late = time.Duration(w.left[hDelay]) * allowance(w.c.TTL)
@@ -130,7 +140,7 @@ func (w *world) begin() {
 	if w.faults == 0 {
 		w.faults = math.MaxInt16
 	}
-	w.last, w.hops, w.steps, w.hopeless = 0, 0, nil, false
+	w.last, w.hops, w.steps, w.hopeless, w.idle = 0, 0, nil, false, 0
 	w.mu.Unlock()
 	for _, b := range w.buyers {
 		w.beginBuyer(b)
@@ -155,15 +165,39 @@ func (w *world) beginBuyer(b *buyer) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w.mu.Lock()
-	b.pend, b.trail, b.events = nil, nil, nil
-	b.arrivals, b.tokens, b.silent = 0, 0, 0
+	b.pend, b.trail, b.events, b.circle = nil, nil, nil, circle{}
+	b.arrivals, b.fresh, b.tokens, b.silent, b.token = 0, 0, 0, 0, 0
 	b.starting, b.done, b.crashed, b.held = true, false, false, false
 	b.view, b.lastErr, b.locker, b.cancel = newView(), "", nil, cancel
 	w.mu.Unlock()
-	w.running.Go(func() {
-		defer w.leave(b)
-		w.shop(ctx, b)
-	})
+	w.running.Add(1)
+	b.lives <- ctx
+}
+
+// run is the goroutine that lives a buyer's life again and again: a new one for
+// each schedule would grow its stack anew.
+func (w *world) run(b *buyer) {
+	for ctx := range b.lives {
+		w.live(ctx, b)
+	}
+}
+
+// live is a buyer's life in one schedule.
+func (w *world) live(ctx context.Context, b *buyer) {
+	whole := false
+	defer w.running.Done()
+	defer func() {
+		switch p := recover(); {
+		case p != nil:
+			w.fail(fmt.Errorf("%s panicked: %v\n%s", w.c.Kind.Name, p, debug.Stack()))
+		case !whole:
+			w.fail(fmt.Errorf("%s ended its buyer's goroutine, as runtime.Goexit and t.FailNow do", w.c.Kind.Name))
+			go w.run(b)
+		}
+		w.leave(b)
+	}()
+	w.shop(ctx, b)
+	whole = true
 }
 
 // shop is a buyer's life.
@@ -185,15 +219,14 @@ func (w *world) shop(ctx context.Context, b *buyer) {
 	s.Buy(ctx, 1, 1, b.rand(2))
 }
 
-// leave notes that a buyer's life has ended, also in a panic.
+// leave notes that a buyer's life has ended.
 func (w *world) leave(b *buyer) {
-	if p := recover(); p != nil {
-		w.fail(fmt.Errorf("%s panicked: %v\n%s", w.c.Kind.Name, p, debug.Stack()))
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	b.done = true
-	w.signal()
+	if !b.crashed { // what becomes of a process that has died is nobody's concern
+		b.done = true
+		w.signal()
+	}
 }
 
 // fail ends the schedule, and the exploration with it.
@@ -249,10 +282,16 @@ func (w *world) settle(b *buyer, arrivals int) {
 	if b == nil {
 		return
 	}
+	w.pauseFor(b, arrivals)
+	for n := 0; n < maxCircle && w.walk(b); n++ {
+	}
+}
+
+func (w *world) pauseFor(b *buyer, arrivals int) {
 	w.mu.Lock()
 	came := !b.alive() || b.arrivals != arrivals
 	limit := pauseLimit
-	if len(b.pend) == 0 {
+	if !b.waits() {
 		limit = w.c.TTL / 25
 	}
 	w.mu.Unlock()
@@ -260,6 +299,49 @@ func (w *world) settle(b *buyer, arrivals int) {
 		return
 	}
 	w.sleep(limit, func() bool { return !b.alive() || b.arrivals != arrivals || w.trouble != nil })
+}
+
+// gather waits, after time has passed, for those who pause just then: else it
+// would be a matter of microseconds during whose next step they come back.
+func (w *world) gather() {
+	for _, b := range w.buyers {
+		w.mu.Lock()
+		pausing := b.alive() && !b.waits()
+		arrivals := b.arrivals
+		w.mu.Unlock()
+		if pausing {
+			w.settle(b, arrivals)
+		}
+	}
+}
+
+// maxCircle bounds the commands of one way round.
+const maxCircle = 20
+
+// walk delivers what b sends on its way round a circle, so that it always waits
+// at the same place. It reports whether there was anything.
+func (w *world) walk(b *buyer) bool {
+	w.mu.Lock()
+	i := slices.IndexFunc(b.pend, func(p *pending) bool { return p.onWay && !p.orphan() })
+	if i < 0 || !b.alive() || b.held {
+		w.mu.Unlock()
+		return false
+	}
+	p := b.pend[i]
+	p.onWay = false
+	if b.circle.seen != w.states[p.server].content.A {
+		w.mu.Unlock()
+		return false
+	}
+	b.remove(p)
+	arrivals := b.arrivals
+	b.trail = append(b.trail, b.foldAt(p, b.view, b.circle.seen))
+	w.mu.Unlock()
+	reply := w.inVain(b, p)
+	w.hear(p, reply)
+	synctest.Wait()
+	w.pauseFor(b, arrivals)
+	return true
 }
 
 // pauseLimit is longer than any pause of a waiter.
@@ -302,7 +384,7 @@ func (w *world) end() error {
 			b.cancel()
 		}
 		for c := range b.conns {
-			if !c.idle() {
+			if !c.idle() && !c.excuse() {
 				c.fail(errOver)
 			}
 		}

@@ -122,12 +122,13 @@ func (t *Timeline) Death(instance int) *history.Event {
 	return nil
 }
 
-// Sold is the number of orders in the inventory: as counted, else as listed.
+// Sold is the number of orders in the inventory: as counted, else as listed,
+// else as far as the instances knew.
 func (t *Timeline) Sold() int {
 	if t.Counted != nil {
 		return t.Counted.Count
 	}
-	return len(t.Orders)
+	return len(t.Commits)
 }
 
 // Left is the stock in the inventory: as counted, else as the last commit left it.

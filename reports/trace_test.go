@@ -50,6 +50,7 @@ func recorded(t *testing.T) result.Run {
 		{At: 15, Kind: history.Acquired, Instance: 2, Buyer: 1, Purchase: "2.1.1"},
 		{At: 16, Kind: history.CallEnd, Instance: 1, Buyer: 4, Purchase: "1.4.1"},
 		{At: 17, Kind: history.Committed, Instance: 1, Buyer: 4, Purchase: "1.4.1", Units: 99, Before: 100},
+		{At: 18, Kind: history.MachineStalled, Instance: 1, Took: 5 * time.Millisecond},
 		{At: 18, Kind: history.ReleaseStart, Instance: 1, Buyer: 4, Purchase: "1.4.1"},
 		{At: 19, Kind: history.FaultHealed, Step: 1, Fault: "slow-call"},
 		{At: 20, Kind: history.CommitRefused, Instance: 2, Buyer: 1, Purchase: "2.1.1"},
@@ -82,6 +83,21 @@ func TestTraceHasATrackForEachInstance(t *testing.T) {
 	held := find("held by buyer 4")
 	assert.Equal(t, traced{"held by buyer 4", "X", 11_000, 7000, 1, 1, map[string]any{"purchase": "1.4.1", "acquired": 5.0}}, held)
 	assert.Equal(t, 4000.0, find("call by buyer 4").Dur)
+	at := map[[2]int][]traced{}
+	for _, e := range events {
+		track := [2]int{e.PID, e.TID}
+		for _, o := range at[track] {
+			if e.Ph != "X" {
+				break
+			}
+			apart := e.TS >= o.TS+o.Dur || o.TS >= e.TS+e.Dur
+			within := e.TS >= o.TS && e.TS+e.Dur <= o.TS+o.Dur || o.TS >= e.TS && o.TS+o.Dur <= e.TS+e.Dur
+			assert.True(t, apart || within, "%v and %v overlap on one track", e, o)
+		}
+		if e.Ph == "X" {
+			at[track] = append(at[track], e)
+		}
+	}
 	open := find("held by buyer 1")
 	assert.Equal(t, 15_000.0, open.Dur, "what nothing ends lasts to the end of the history")
 	assert.Equal(t, 2, open.TID)

@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,7 +25,7 @@ type tracks struct {
 	named   map[int]bool
 	servers map[string]int
 	open    map[string]*slice // held intervals and calls by purchase
-	spans   map[int][]slice   // finished ones by instance
+	spans   map[int][]slice   // finished ones by track
 	faults  map[int]slice     // by step
 	sold    int
 	last    time.Duration
@@ -73,7 +74,10 @@ func (k *tracks) see(e history.Event) {
 	case history.AcquireUnknown, history.CommitUnknown, history.ReleaseUnknown, history.ReleaseNotHeld:
 		k.instant(e.Instance, string(e.Kind), e, nil)
 	case history.MachineStalled:
-		k.slice(slice{name: "stood still", cat: "machine", track: e.Instance, from: e.At - e.Took, to: e.At})
+		if e.Instance == 0 { // the machine itself, as far as the engine can tell
+			k.faultsTrack()
+		}
+		k.lasted(slice{name: "stood still", cat: "machine", track: e.Instance, from: e.At - e.Took, to: e.At})
 	default:
 		k.seeOutside(e)
 	}
@@ -95,7 +99,7 @@ func (k *tracks) seeOutside(e history.Event) {
 	case history.FaultHealed:
 		if f, ok := k.faults[e.Step]; ok {
 			f.cat, f.track, f.to = "fault", k.faultsTrack(), e.At
-			k.slice(f)
+			k.lasted(f)
 			delete(k.faults, e.Step)
 		}
 	case history.LoadStarted, history.LoadEnded:
@@ -164,8 +168,14 @@ func (k *tracks) finish(what string, e history.Event) {
 
 func (k *tracks) close(key string, s *slice, at time.Duration) {
 	delete(k.open, key)
-	if s.to = at; s.to > s.from {
-		k.spans[s.track] = append(k.spans[s.track], *s)
+	s.to = at
+	k.lasted(*s)
+}
+
+// lasted keeps what is over until its track is written.
+func (k *tracks) lasted(s slice) {
+	if s.to > s.from {
+		k.spans[s.track] = append(k.spans[s.track], s)
 	}
 }
 
@@ -179,19 +189,14 @@ func (k *tracks) died(e history.Event) {
 	k.instant(e.Instance, "ended", e, map[string]any{"how": clean(e.Text)})
 }
 
-// end closes what nothing closed, and writes the tracks of the instances.
+// end closes what nothing closed, and writes the slices of every track.
 func (k *tracks) end() {
 	for key, s := range k.open {
 		s.args["open"] = "to the end of the history"
 		k.close(key, s, k.last)
 	}
-	instances := make([]int, 0, len(k.spans))
-	for i := range k.spans {
-		instances = append(instances, i)
-	}
-	slices.Sort(instances)
-	for _, i := range instances {
-		for _, s := range nested(k.spans[i]) {
+	for _, track := range slices.Sorted(maps.Keys(k.spans)) {
+		for _, s := range nested(k.spans[track]) {
 			k.slice(s)
 		}
 	}

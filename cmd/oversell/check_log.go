@@ -9,6 +9,7 @@ import (
 	"github.com/oversell/oversell/checks"
 	"github.com/oversell/oversell/internal/engine"
 	"github.com/oversell/oversell/internal/hint"
+	"github.com/oversell/oversell/internal/printable"
 	"github.com/oversell/oversell/internal/shoplog"
 	"github.com/oversell/oversell/reports"
 	"github.com/oversell/oversell/result"
@@ -35,7 +36,7 @@ func (a *app) judgeLog(o *checkOptions, judged func(result.Run)) error {
 	}
 	for _, s := range log.Stories() {
 		r := a.judgeStory(m, s)
-		a.notes.say("%s", reports.Line(r))
+		a.notes.say("log: %s", printable.Line(reports.Line(r)))
 		judged(r)
 	}
 	return nil

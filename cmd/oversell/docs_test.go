@@ -74,6 +74,8 @@ func TestCommandsOfTheDocumentationCanBeRead(t *testing.T) {
 		require.NoError(t, err)
 		return string(data)
 	}
+	var job map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(read("docs/examples/gitlab-ci.yml")), &job))
 	commands := strings.Join(blocks(read("docs/ci.md"), "sh"), "\n") + read("docs/examples/gitlab-ci.yml")
 	line := regexp.MustCompile(`(?m)\boversell ((?:run|check|explore|man)\b.*)$`)
 	seen := 0

@@ -23,25 +23,29 @@ import (
 // matrixFile is the matrix within its folder.
 const matrixFile = "matrix.json"
 
-// matrixFormats are the formats of a matrix; only the last is about runs.
+// matrixFormats are the formats of a matrix; those with a Write are about its runs.
 func matrixFormats() []reports.Format {
 	return []reports.Format{
 		{Name: "text", Ext: "txt", Summary: "a table, and what wasn't expected"},
 		{Name: "json", Ext: "json", Summary: "one document (" + matrix.Schema + ")"},
 		{Name: "markdown", Ext: "md", Summary: "a table for a README"},
 		reports.JUnit(),
+		reports.NDJSON(),
+		reports.SARIF(),
+		reports.Trace(),
 	}
 }
 
 func writeMatrix(m *matrix.Matrix) func(output, io.Writer, reports.Options) error {
 	return func(o output, w io.Writer, opts reports.Options) error {
+		if o.format.Write != nil {
+			return o.format.Write(w, m.Runs(), opts)
+		}
 		switch o.format.Name {
 		case "json":
 			return m.JSON(w)
 		case "markdown":
 			return m.Markdown(w)
-		case "junit":
-			return o.format.Write(w, m.Runs(), opts)
 		}
 		var paint func(result.Verdict, string) string
 		if opts.Color {

@@ -31,6 +31,9 @@ func (a *app) parseOutputs(given []string) ([]output, error) {
 	return outputsOf(given, a.formats)
 }
 
+// otherwise are the words for one thing: a matrix says markdown, runs say md.
+var otherwise = map[string]string{"md": "markdown", "markdown": "md"}
+
 // outputsOf reads the values of --output, which name some of formats; the first
 // is the default. Only one format can have stdout.
 func outputsOf(given []string, formats []reports.Format) ([]output, error) {
@@ -48,7 +51,7 @@ func outputsOf(given []string, formats []reports.Format) ([]output, error) {
 		o := output{path: path}
 		found := false
 		for _, f := range formats {
-			if f.Name == name {
+			if f.Name == name || f.Name == otherwise[name] && !found {
 				o.format, found = f, true
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oversell/oversell/internal/hint"
+	"github.com/oversell/oversell/reports"
 )
 
 func TestParseOutputs(t *testing.T) {
@@ -23,6 +24,12 @@ func TestParseOutputs(t *testing.T) {
 	assert.Equal(t, "a=b.json", outs[0].path, "only the first equals sign counts")
 	assert.Empty(t, outs[1].path, "a dash is stdout")
 	assert.Equal(t, "y.xml", outs[2].path)
+
+	for name, formats := range map[string][]reports.Format{"md": matrixFormats(), "markdown": reports.All()} {
+		outs, err := outputsOf([]string{name}, formats)
+		require.NoError(t, err, "both words are known everywhere")
+		assert.Equal(t, "md", outs[0].format.Ext)
+	}
 
 	for _, tc := range []struct {
 		given      []string

@@ -10,6 +10,7 @@ import (
 	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/internal/engine"
 	"github.com/oversell/oversell/internal/hint"
+	"github.com/oversell/oversell/internal/printable"
 	"github.com/oversell/oversell/reports"
 	"github.com/oversell/oversell/result"
 )
@@ -69,7 +70,7 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 // already.
 func (a *app) tell(outs []output, runs []result.Run, b *baseline, color bool, streamed error) error {
 	if rest := b.rest(); rest != "" {
-		a.notes.say("%s", rest)
+		a.notes.say("%s", printable.Line(rest))
 	}
 	err := errors.Join(streamed, a.writeReports(unstreamed(outs), runs, color))
 	a.tellGitHub(runs)

@@ -13,6 +13,7 @@ import (
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/internal/engine"
 	"github.com/oversell/oversell/internal/hint"
+	"github.com/oversell/oversell/internal/printable"
 	"github.com/oversell/oversell/reports"
 	"github.com/oversell/oversell/result"
 )
@@ -89,13 +90,25 @@ func (a *app) judgeFolder(o *checkOptions, dir string) (result.Run, error) {
 	if err != nil && !cut {
 		return result.Run{}, notSaved(dir, err)
 	}
+	if err := knownPlan(h.Plan); err != nil {
+		return result.Run{}, notSaved(dir, err)
+	}
 	r := a.judge(o, h)
 	r.Dir = filepath.ToSlash(dir)
 	if cut {
-		a.notes.say("%s: %s", dir, cutShort(h))
+		a.notes.say("%s", printable.Line(dir+": "+cutShort(h)))
 	}
-	a.notes.say("%s  %s", reports.Line(r), a.asSaved(dir, r))
+	a.notes.say("%s", printable.Line(fmt.Sprintf("%s: %s  %s", dir, reports.Line(r), a.asSaved(dir, r))))
 	return r, nil
+}
+
+// knownPlan refuses the plan of another program, or of a later version, whose
+// words may mean something else.
+func knownPlan(p history.Plan) error {
+	if slices.Contains([]string{history.PlanSchema, history.PlanSchemaV1}, p.Schema) {
+		return nil
+	}
+	return fmt.Errorf("the schema of its plan is %q, not %s", p.Schema, history.PlanSchema)
 }
 
 // cutShort says how far a truncated history goes.
@@ -168,7 +181,9 @@ func (a *app) judgeStdin(o *checkOptions) (result.Run, error) {
 			return result.Run{}, err
 		}
 	case planned != nil:
-		h.Plan = *planned
+		if h.Plan = *planned; knownPlan(h.Plan) != nil {
+			return result.Run{}, &codeError{exitUsage, fmt.Errorf("stdin: %w", knownPlan(h.Plan))}
+		}
 	default:
 		return result.Run{}, hint.Wrap(usagef("the history on stdin doesn't say what was planned"), "name the plan.json that belongs to it with --plan; a shop's own log needs --map")
 	}
@@ -176,7 +191,7 @@ func (a *app) judgeStdin(o *checkOptions) (result.Run, error) {
 	if cut {
 		a.notes.say("stdin: %s", cutShort(h))
 	}
-	a.notes.say("%s", reports.Line(r))
+	a.notes.say("stdin: %s", printable.Line(reports.Line(r)))
 	return r, nil
 }
 
@@ -185,8 +200,8 @@ func readPlan(path string) (p history.Plan, err error) {
 	if err == nil {
 		err = json.Unmarshal(data, &p)
 	}
-	if err == nil && !slices.Contains([]string{history.PlanSchema, history.PlanSchemaV1}, p.Schema) {
-		err = fmt.Errorf("its schema is %q, not %s", p.Schema, history.PlanSchema)
+	if err == nil {
+		err = knownPlan(p)
 	}
 	if err != nil {
 		return p, hint.Wrap(&codeError{exitUsage, fmt.Errorf("--plan %s: %w", path, err)}, "name the plan.json of the run's folder")

@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -86,11 +84,12 @@ func (x *exam) lookAtKeys() {
 		}
 	}
 	k.Watched = len(w.names)
+	suspects := x.suspects(ttls, names) // before the sample, whose GETs touch the keys
 	x.watch(k, w)
 	if x.broken != nil {
 		return
 	}
-	x.findEternal(k, ttls, names)
+	x.findEternal(k, suspects)
 	k.Longest = w.longest(x.TTL)
 	x.judgeHolders(k)
 }
@@ -168,22 +167,42 @@ func (x *exam) ttls(names []string) (map[string]int64, bool) {
 	return out, true
 }
 
-// findEternal lists the keys that have no TTL, and had none at the start of the
-// sample either: between SETNX and EXPIRE every naive lock has none.
-func (x *exam) findEternal(k *Keys, before map[string]int64, names []string) {
-	var suspects []string
+// suspects are the keys without a TTL, the first of them with the time since
+// somebody touched them.
+func (x *exam) suspects(ttls map[string]int64, names []string) []Key {
+	var list []Key
 	for _, name := range names {
-		if ms, ok := before[name]; ok && ms == noTTL {
-			suspects = append(suspects, name)
+		if ms, ok := ttls[name]; ok && ms == noTTL {
+			list = append(list, Key{Key: name})
 		}
 	}
-	now, ok := x.ttls(suspects)
+	for i := range min(shownKeys, len(list)) {
+		idle, err := x.c.ObjectIdleTime(x.ctx, list[i].Key).Result()
+		if !x.answered("OBJECT IDLETIME", false, err) {
+			break
+		}
+		if err == nil {
+			s := int64(idle.Seconds())
+			list[i].IdleS = &s
+		}
+	}
+	return list
+}
+
+// findEternal lists the suspects that have no TTL at the end of the sample
+// either: between SETNX and EXPIRE every naive lock has none.
+func (x *exam) findEternal(k *Keys, suspects []Key) {
+	names := make([]string, len(suspects))
+	for i, s := range suspects {
+		names[i] = s.Key
+	}
+	now, ok := x.ttls(names)
 	if !ok {
 		return
 	}
-	for _, name := range suspects {
-		if ms, ok := now[name]; ok && ms == noTTL {
-			k.Eternal = append(k.Eternal, Key{Key: name})
+	for _, s := range suspects {
+		if ms, ok := now[s.Key]; ok && ms == noTTL {
+			k.Eternal = append(k.Eternal, s)
 		}
 	}
 	k.Eternals = len(k.Eternal)
@@ -191,14 +210,6 @@ func (x *exam) findEternal(k *Keys, before map[string]int64, names []string) {
 		return
 	}
 	k.Eternal = k.Eternal[:min(shownKeys, len(k.Eternal))]
-	for i, e := range k.Eternal {
-		idle, err := x.c.ObjectIdleTime(x.ctx, e.Key).Result()
-		if !x.answered("OBJECT IDLETIME", false, err) {
-			break
-		}
-		s := int64(idle.Seconds())
-		k.Eternal[i].IdleS = &s
-	}
 	hint := "if its holder is gone nobody gets that lock again: make sure that it is, then DEL it; set key and TTL in one command (SET NX PX)"
 	if k.Guessed {
 		hint += "; if these aren't locks, say with --prefix which are"
@@ -211,132 +222,4 @@ func plural(n int, one, many string) string {
 		return one
 	}
 	return many
-}
-
-// watched is what is seen of the holders over a while.
-type watched struct {
-	names []string
-	holds map[string]*observedHold
-}
-
-// observedHold is a key in what seems one holder's hands.
-type observedHold struct {
-	since, last time.Time
-	first, left int64 // milliseconds to live, at since and at last
-	value       string
-	renewals    int
-	unsure      bool
-}
-
-// watch looks at the keys again and again until the sample is over.
-func (x *exam) watch(k *Keys, w *watched) {
-	if len(w.names) == 0 {
-		return
-	}
-	began := time.Now()
-	ctx, cancel := context.WithDeadline(x.ctx, began.Add(x.Sample))
-	defer cancel()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for x.look(w) {
-		select {
-		case <-tick.C:
-			continue
-		case <-ctx.Done():
-		}
-		x.look(w)
-		break
-	}
-	if err := x.ctx.Err(); err != nil && x.broken == nil {
-		x.broken = context.Cause(x.ctx)
-	}
-	k.SampleMS = time.Since(began).Milliseconds()
-}
-
-// look asks once for what every watched key has to live, and for its value,
-// which is only compared with the one before.
-func (x *exam) look(w *watched) bool {
-	for part := range slices.Chunk(w.names, batch) {
-		var left []*redis.Cmd
-		var values []*redis.StringCmd
-		_, _ = x.c.Pipelined(x.ctx, func(p redis.Pipeliner) error {
-			for _, name := range part {
-				left = append(left, p.Do(x.ctx, "PTTL", name))
-				values = append(values, p.Get(x.ctx, name))
-			}
-			return nil
-		})
-		now := time.Now()
-		for i, name := range part {
-			if !x.answered("PTTL", true, left[i].Err()) {
-				return false
-			}
-			ms, _ := left[i].Int64()
-			value, err := values[i].Result()
-			known := err == nil
-			if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") && !x.answered("GET", false, err) && x.broken != nil {
-				return false
-			}
-			w.see(name, now, ms, value, known)
-		}
-	}
-	return true
-}
-
-// grew is by how much a TTL must grow to count as renewed: clocks and answers jitter.
-const grew = 20
-
-func (w *watched) see(name string, now time.Time, ms int64, value string, known bool) {
-	h := w.holds[name]
-	switch {
-	case ms < noTTL:
-		delete(w.holds, name)
-		return
-	case h == nil || known && value != h.value:
-		w.holds[name] = &observedHold{since: now, last: now, first: ms, left: ms, value: value, unsure: !known}
-		return
-	}
-	if ms > h.left-now.Sub(h.last).Milliseconds()+grew && ms != noTTL {
-		h.renewals++
-	}
-	h.last, h.left = now, ms
-	h.unsure = h.unsure || !known
-}
-
-// longest lists the holders that were seen longest. Where the TTL is known, what
-// had gone of it at the first look counts, too.
-func (w *watched) longest(ttl time.Duration) []Holder {
-	list := []Holder{}
-	for name, h := range w.holds {
-		held := h.last.Sub(h.since).Milliseconds()
-		if ttl > 0 && h.first >= 0 {
-			held += max(0, ttl.Milliseconds()-h.first)
-		}
-		list = append(list, Holder{Key: name, HeldMS: held, LeftMS: h.left, Renewals: h.renewals, Unsure: h.unsure && h.renewals > 0})
-	}
-	slices.SortFunc(list, func(a, b Holder) int {
-		return cmp.Or(cmp.Compare(b.HeldMS, a.HeldMS), cmp.Compare(a.LeftMS, b.LeftMS), cmp.Compare(a.Key, b.Key))
-	})
-	return list[:min(shownKeys, len(list))]
-}
-
-// longHold is the share of the TTL from which on a hold is long.
-const longHold = 0.8
-
-// judgeHolders speaks of holds that are long for the TTL that was given.
-func (x *exam) judgeHolders(k *Keys) {
-	if x.TTL <= 0 {
-		return
-	}
-	n := 0
-	for _, h := range k.Longest {
-		if float64(h.HeldMS) >= longHold*float64(x.TTL.Milliseconds()) {
-			n++
-		}
-	}
-	if n == 0 {
-		return
-	}
-	x.risk("keys", "find out what their holders wait for; a TTL should be three times the P99 of what is done under the lock",
-		"%d %s held for 80 %% of the TTL of %s or more, such as %q", n, plural(n, "lock is", "locks are"), x.TTL, cut(k.Longest[0].Key))
 }

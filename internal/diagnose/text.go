@@ -136,6 +136,9 @@ func (r Report) serverTable() Table {
 		}
 		add("memory", fmt.Sprintf("%s, %s, %s, %s evicted", bytes(*s.Memory.Used), limit, s.Memory.Policy, orUnknown(whole(s.Memory.Evicted))))
 	}
+	if r.Connections != nil {
+		add("connections", r.Connections.sum())
+	}
 	add("persistence", s.Persistence)
 	for _, replica := range s.Replicas {
 		add("replica", replica)
@@ -208,17 +211,22 @@ func (r Report) slowTable() Table {
 	return t
 }
 
+// sum is how many connections there are, in words.
+func (c *Connections) sum() string {
+	text := orUnknown(whole(c.Connected))
+	if c.Max != nil {
+		text += fmt.Sprintf(" of at most %d", *c.Max)
+	}
+	return fmt.Sprintf("%s, %s blocked, %s rejected so far", text, orUnknown(whole(c.Blocked)), orUnknown(whole(c.Rejected)))
+}
+
 func (r Report) connectionTable() Table {
 	if r.Connections == nil {
 		return Table{}
 	}
 	c := r.Connections
-	of := ""
-	if c.Max != nil {
-		of = fmt.Sprintf(" of at most %d", *c.Max)
-	}
 	t := Table{
-		Title:  fmt.Sprintf("Connections (%s%s, %s blocked, %s rejected so far)", orUnknown(whole(c.Connected)), of, orUnknown(whole(c.Blocked)), orUnknown(whole(c.Rejected))),
+		Title:  "Connections, without this one",
 		Header: []string{"COUNT", "HOST", "NAME", "LAST COMMAND", "LONGEST IDLE", "OLDEST", "WAITING REPLIES"},
 	}
 	for _, g := range c.Groups {

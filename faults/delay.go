@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/oversell/oversell/history"
@@ -35,7 +36,10 @@ func (f DelayUntilTaken) Inject(ctx context.Context, t Target) (result.Evidence,
 		return result.Evidence{}, nil, errNotOnTheWire
 	}
 	started := t.History.Now()
-	e, err := awaitEvent(ctx, t, f.TTLs, func(e history.Event) bool { return e.Kind == history.WireAcquired })
+	// Another step at the same point may have let somebody in already.
+	e, err := awaitAny(ctx, t, f.TTLs, func(e history.Event) bool {
+		return e.Kind == history.WireAcquired && e.At > x.Parsed
+	})
 	switch {
 	case ctx.Err() != nil:
 		return result.Evidence{}, nil, ctx.Err()
@@ -82,6 +86,19 @@ func (f HoldUntilNext) Inject(ctx context.Context, t Target) (result.Evidence, H
 func awaitEvent(ctx context.Context, t Target, ttls float64, match func(history.Event) bool) (history.Event, error) {
 	w := t.History.Watch(match)
 	defer w.Stop()
+	bound, cancel := context.WithTimeout(ctx, time.Duration(ttls*float64(t.Plan.TTL)))
+	defer cancel()
+	return w.Wait(bound)
+}
+
+// awaitAny is awaitEvent for an event that may have come already.
+func awaitAny(ctx context.Context, t Target, ttls float64, match func(history.Event) bool) (history.Event, error) {
+	w := t.History.Watch(match)
+	defer w.Stop()
+	past := t.History.Events()
+	if i := slices.IndexFunc(past, match); i >= 0 {
+		return past[i], nil
+	}
 	bound, cancel := context.WithTimeout(ctx, time.Duration(ttls*float64(t.Plan.TTL)))
 	defer cancel()
 	return w.Wait(bound)

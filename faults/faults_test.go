@@ -55,6 +55,20 @@ func TestSlowCallLastsAMultipleOfTheTTL(t *testing.T) {
 	})
 }
 
+func TestSlowCallIsGivenUpByItsHolder(t *testing.T) {
+	inBubble(t, func(t *testing.T, target faults.Target) {
+		target.Moment.Purchase = "1.2.3"
+		proof, took := inject(t, faults.SlowCall{TTLs: 3}, target)
+		time.Sleep(ttl / 2)
+		target.History.Record(history.Event{Kind: history.CallEnd, Purchase: "2.1.1"})
+		time.Sleep(ttl)
+		target.History.Record(history.Event{Kind: history.CallEnd, Purchase: "1.2.3"})
+		ev := <-proof
+		require.Equal(t, ttl*3/2, took())
+		require.Equal(t, "the call of instance 1, buyer 2 was given up after 1.5s, 1.5 times the TTL of 1s", ev.Proof)
+	})
+}
+
 func TestFaultsEndWithTheirContext(t *testing.T) {
 	for _, f := range []faults.Fault{faults.SlowCall{TTLs: 1}, faults.HoldOvertaker{TTLs: 0.9}, faults.Outlast{Sales: 1}} {
 		inBubble(t, func(t *testing.T, target faults.Target) {

@@ -24,15 +24,21 @@ func (SlowCall) Summary() string { return "the business call outlives the lock's
 // Available implements Fault: every backend can play it.
 func (SlowCall) Available(Target) error { return nil }
 
-// Inject returns when the call does.
+// Inject returns when the call does. A holder that is told that it has lost the
+// lock gives its call up.
 func (f SlowCall) Inject(ctx context.Context, t Target) (result.Evidence, Heal, error) {
-	started := t.History.Now()
-	if err := wait(ctx, time.Duration(f.TTLs*float64(t.Plan.TTL))); err != nil {
-		return result.Evidence{}, nil, err
+	me, started := t.Moment.Purchase, t.History.Now()
+	_, err := awaitEvent(ctx, t, f.TTLs, func(e history.Event) bool { return e.Kind == history.CallEnd && e.Purchase == me })
+	if ctx.Err() != nil {
+		return result.Evidence{}, nil, ctx.Err()
 	}
 	took := t.History.Now() - started
+	if err == nil {
+		return proof(f, t, "the call of %s was given up after %s, %.1f times the TTL of %s",
+			history.Who(me), rounded(took), took.Seconds()/t.Plan.TTL.Seconds(), t.Plan.TTL), nil, nil
+	}
 	return proof(f, t, "the call of %s took %s, %.1f times the TTL of %s",
-		history.Who(t.Moment.Purchase), rounded(took), took.Seconds()/t.Plan.TTL.Seconds(), t.Plan.TTL), nil, nil
+		history.Who(me), rounded(took), took.Seconds()/t.Plan.TTL.Seconds(), t.Plan.TTL), nil, nil
 }
 
 // proof is a fault's evidence as of now.

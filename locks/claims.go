@@ -10,7 +10,8 @@ import "github.com/oversell/oversell/result"
 // expiry in one command: whatever is lost or dies, the key falls at its TTL.
 func WithstoodByExpiry() []result.Hazard {
 	return []result.Hazard{
-		result.HolderCrash, result.LostCommand, result.LostReply, result.Cancelled, result.ServerDown, result.Control,
+		result.HolderCrash, result.LostCommand, result.LostReply, result.Cancelled, result.ServerDown, result.Unavailable,
+		result.Control,
 	}
 }
 

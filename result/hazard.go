@@ -21,6 +21,7 @@ const (
 	Partition       Hazard = "partition"
 	FrozenServer    Hazard = "frozen-server"
 	ServerDown      Hazard = "server-down"
+	Unavailable     Hazard = "unavailable"
 	LostData        Hazard = "lost-data"
 	ClockJump       Hazard = "clock-jump"
 	LostMinority    Hazard = "lost-minority"
@@ -53,7 +54,8 @@ func Hazards() []HazardInfo {
 		{PausedHolder, "the holder's process stands still between checking its lock and writing"},
 		{Partition, "the holder can't reach the lock's servers for longer than the TTL"},
 		{FrozenServer, "the lock's server answers nobody for longer than the TTL"},
-		{ServerDown, "the lock's server is down, cut off or full for a while"},
+		{ServerDown, "the lock's server is down for a while"},
+		{Unavailable, "the lock's server breaks its connections or refuses writes for a while"},
 		{LostData, "the lock's server loses its data while the key is held"},
 		{ClockJump, "the server's clock jumps ahead by more than the key has to live"},
 		{LostMinority, "fewer than half of the quorum's servers lose their data, or are slow"},

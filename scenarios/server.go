@@ -112,7 +112,7 @@ var scriptFlush = Scenario{
 var disconnected = Scenario{
 	Name:    "disconnected",
 	Summary: "every connection to the lock's server breaks at once while the key is held",
-	Hazard:  result.ServerDown,
+	Hazard:  result.Unavailable,
 	Shape:   cluster.Single,
 	Load:    flashSale(),
 	Steps: []faults.Step{
@@ -124,7 +124,7 @@ var disconnected = Scenario{
 var fullServer = Scenario{
 	Name:    "full-server",
 	Summary: "the lock's server is full and refuses writes for half a second",
-	Hazard:  result.ServerDown,
+	Hazard:  result.Unavailable,
 	Shape:   cluster.Single,
 	Load:    flashSale(),
 	Steps: []faults.Step{

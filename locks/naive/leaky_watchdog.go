@@ -23,6 +23,6 @@ func leakyWatchdog() locks.Kind {
 		// Not all that an owner check withstands: a key that is gone when it is
 		// released, or a server that is down then, is what it leaks by.
 		Withstands: append(locks.WithstoodByRenewal(), result.LateRelease, result.RepeatedRelease,
-			result.HolderCrash, result.LostReply, result.Cancelled, result.Control),
+			result.HolderCrash, result.LostReply, result.Cancelled, result.Unavailable, result.Control),
 	})
 }

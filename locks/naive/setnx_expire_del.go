@@ -20,7 +20,7 @@ func setnxExpireDel() locks.Kind {
 		Alias:      "naive",
 		Summary:    "SETNX, then EXPIRE, and a DEL that doesn't ask whose lock it is",
 		Origin:     "the flash sale that sold 137 of 100 units",
-		Withstands: []result.Hazard{result.ServerDown, result.Control},
+		Withstands: []result.Hazard{result.ServerDown, result.Unavailable, result.Control},
 	})
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // redsyncKind is go-redsync/redsync as its README shows it: a pool for each
-// server, and a mutex with the default options but for its expiry. With extend,
+// server, and a mutex with the default options but for its expiry (see redsyncOptions). With extend,
 // Extend is called in between, which the library leaves to its user.
 func redsyncKind(extend bool) locks.Kind {
 	k := locks.Kind{
@@ -42,11 +42,27 @@ func redsyncKind(extend bool) locks.Kind {
 		rs := redsync.New(pools...)
 		return newLocker(opts, extend, func(key string, ttl time.Duration) try {
 			return &redsyncTry{
-				mutex: rs.NewMutex(key, redsync.WithExpiry(ttl)), of: len(pools), key: key, ttl: ttl,
+				mutex: rs.NewMutex(key, redsyncOptions(ttl, len(pools))...), of: len(pools), key: key, ttl: ttl,
 			}
 		}), nil
 	}
 	return k
+}
+
+// redsyncPatience is how long redsync waits for one server with its default
+// expiry of eight seconds: a twentieth of it.
+const redsyncPatience = 400 * time.Millisecond
+
+// redsyncOptions are the defaults but for the expiry. With one server and a TTL
+// as short as in a run, a twentieth of it would be about this machine and not
+// about the lock; then the library waits for as long as by default, and for half
+// of the TTL at most. With five, a slow one mustn't use up what the key has to live.
+func redsyncOptions(ttl time.Duration, servers int) []redsync.Option {
+	options := []redsync.Option{redsync.WithExpiry(ttl)}
+	if servers == 1 && ttl > 0 {
+		options = append(options, redsync.WithTimeoutFactor(min(0.5, max(0.05, redsyncPatience.Seconds()/ttl.Seconds()))))
+	}
+	return options
 }
 
 func redsyncPools(c locks.Clients) []rsredis.Pool {

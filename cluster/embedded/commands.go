@@ -26,6 +26,10 @@ func addCommands(m *miniredis.Miniredis) error {
 		}
 	}
 	srv.SetPreHook(func(p *server.Peer, name string, args ...string) bool {
+		if name == "TTL" && len(args) == 1 && !nested(p) {
+			ttl.run(srv, p, name, args)
+			return true
+		}
 		if name != "SET" || len(args) < 4 || !hasCondition(args[2:]) {
 			return false
 		}
@@ -100,6 +104,12 @@ var setIf = added{"SET", 2, `local v = redis.call('GET', KEYS[1])
 	if ARGV[3] == '1' then return v end
 	if go then return redis.status_reply('OK') end
 	return false`, setConditions}
+
+// ttl is TTL as a real server rounds it: to the nearest second, where the
+// library cuts off. In scripts and transactions it stays as it is.
+var ttl = added{"TTL", 1, `local ms = redis.call('PTTL', KEYS[1])
+	if ms < 0 then return ms end
+	return math.floor((ms + 500) / 1000)`, exactly(1)}
 
 // hasCondition reports whether the options of a SET have IFEQ or IFNE.
 func hasCondition(options []string) bool {

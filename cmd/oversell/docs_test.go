@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/oversell/oversell/internal/explore"
 	"github.com/oversell/oversell/scenarios"
 )
 
@@ -32,6 +33,24 @@ func TestSchemaIsUpToDate(t *testing.T) {
 	got, err := os.ReadFile("../../docs/scenario.schema.json")
 	require.NoError(t, err)
 	assert.Equal(t, string(want), string(got), "run make docs")
+}
+
+// The table itself takes minutes to make; this finds a lock or hazard that it lacks.
+func TestExplorePageKnowsAllLocksAndHazards(t *testing.T) {
+	t.Parallel()
+	a := &app{}
+	a.join()
+	page, err := os.ReadFile("../../docs/explore.md")
+	require.NoError(t, err)
+	table := between(t, "docs/explore.md", "explore")
+	head, _, _ := strings.Cut(table, "\n")
+	for _, h := range explore.Hazards() {
+		assert.Contains(t, string(page), "| `"+string(h.Hazard)+"` | "+h.Summary)
+		assert.Contains(t, strings.ToLower(head), string(h.Hazard), "run make explore")
+	}
+	for _, k := range a.kinds {
+		assert.Contains(t, table, k.Name, "run make explore")
+	}
 }
 
 func TestScenariosPageIsUpToDate(t *testing.T) {

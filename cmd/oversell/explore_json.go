@@ -32,6 +32,8 @@ type explorationItem struct {
 	States      int                `json:"states"`
 	Open        int                `json:"open"`
 	FirstBad    int64              `json:"first_oversold"`
+	FirstBadMS  int64              `json:"first_oversold_ms,omitempty"`
+	Inferred    int64              `json:"followed_from_others"`
 	DurationMS  int64              `json:"duration_ms"`
 	Sampled     *sampleItem        `json:"sampled,omitempty"`
 	Found       []explore.Schedule `json:"found"`
@@ -67,6 +69,7 @@ func explorationOf(x exploration) explorationItem {
 	r := x.report
 	item.Strategy, item.Complete, item.Why, item.Schedules = string(r.Strategy), r.Complete, r.Why, r.Counts
 	item.Played, item.Events, item.States, item.Open, item.FirstBad = r.Runs, r.Events, r.States, r.Open, r.FirstBad
+	item.FirstBadMS, item.Inferred = r.FirstIn.Milliseconds(), r.Inferred
 	item.DurationMS = r.Wall.Milliseconds()
 	if s := r.Sampled; s != nil {
 		item.Sampled = &sampleItem{string(s.Strategy), s.Runs, s.Counts.Oversold, s.Distinct, s.Depth, s.Bound}

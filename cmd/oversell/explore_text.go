@@ -126,7 +126,7 @@ func (a *app) effort(x exploration) string {
 			many(r.Counts.All), r.Runs, r.States, r.Inferred)
 	}
 	if r.FirstBad > 0 {
-		text += fmt.Sprintf("the first to oversell was number %d\n", r.FirstBad)
+		text += fmt.Sprintf("the first to oversell was number %d%s\n", r.FirstBad, after(r.FirstIn))
 	}
 	if r.LeavesOn {
 		text += "note: the lock leaves goroutines behind that still send commands after Close\n"
@@ -138,6 +138,14 @@ func (a *app) effort(x exploration) string {
 		text += fmt.Sprintf("go on: the same flags and --resume %s\n", shellQuote(x.resume))
 	}
 	return text
+}
+
+// after tells a duration, when it is known.
+func after(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", after %s", d.Round(time.Millisecond))
 }
 
 func firstFound(r *explore.Report) explore.Property {

@@ -33,11 +33,12 @@ func (w *world) apply(ev event) footprint {
 		w.steps = append(w.steps, step{ev: ev})
 	}
 	began, now := time.Now(), w.now()
+	w.touches = 0
 	w.hop(ev)
 	switch ev.act() {
 	case deliver, loseReply, loseSend:
 		p := b.pend[ev.index()]
-		f.keys = keysOf(p)
+		f.keys = p.keys
 		f.global = w.dirty && usesScripts(p) // whether a server knows a script is no key's
 		f.wrote = w.deliver(b, p, ev.act())
 	case giveBack:
@@ -62,6 +63,7 @@ func (w *world) apply(ev event) footprint {
 		f.global = true
 		w.befall(ev.act(), log)
 	}
+	f.keys |= w.touches
 	f.global = f.global || w.now() != now // for everybody
 	if w.keep {
 		w.told(began)
@@ -141,7 +143,7 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 		w.settle(b, arrivals)
 		return false
 	}
-	seen, view := w.states[p.server].content.A, b.view
+	seen, view := w.contentOf(p), b.view
 	reply, wrote := w.execute(b, p)
 	if how == loseReply {
 		w.saw(b, p, "reply lost")
@@ -195,6 +197,7 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	st := &w.states[p.server]
 	w.lookAgain() // what has expired since
 	before := st.entries
+	w.touches |= p.keys
 	for _, args := range p.batch {
 		if no := unplayable(args); no != "" {
 			w.fail(fmt.Errorf("%s isn't explored: it uses %s, and commands that wait on the server aren't simulated", w.c.Kind.Name, no))

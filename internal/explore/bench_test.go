@@ -5,8 +5,11 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/oversell/oversell/locks/naive"
 )
 
 // BenchmarkSchedules plays every schedule of two buyers under the naive lock
@@ -48,6 +51,52 @@ func BenchmarkDecide(b *testing.B) {
 			b.ReportMetric(float64(r.States), "states")
 			b.ReportMetric(math.Max(1, r.Counts.All)/float64(r.Runs), "reduction")
 		})
+	}
+}
+
+// BenchmarkFirstOversell looks for the first schedule that oversells, under all
+// hazards, of every lock that is made to be broken.
+func BenchmarkFirstOversell(b *testing.B) {
+	for _, k := range naive.All() {
+		b.Run(k.Name, func(b *testing.B) {
+			var in time.Duration
+			var runs int64
+			for b.Loop() {
+				c := two(b, k, "all")
+				c.Faults = 2
+				r, err := Explore(b.Context(), c, Config{T: bubbles, Workers: runtime.GOMAXPROCS(0), Strategy: Exhaustive, Budget: time.Second})
+				require.NoError(b, err)
+				require.Positive(b, r.FirstBad)
+				in, runs = in+r.FirstIn, runs+r.FirstBad
+			}
+			b.ReportMetric(in.Seconds()*1000/float64(b.N), "ms")
+			b.ReportMetric(float64(runs)/float64(b.N), "played")
+		})
+	}
+}
+
+// BenchmarkThreeBuyers explores three buyers exhaustively, under each hazard by
+// itself and with two preemptions under all of them. Use -benchtime 1x.
+func BenchmarkThreeBuyers(b *testing.B) {
+	three := func(b *testing.B, lock string, preemptions int, hazards string) {
+		c := two(b, kind(b, lock), hazards)
+		c.Buyers, c.Preemptions = 3, preemptions
+		if hazards == "all" {
+			c.Faults = 2
+		}
+		var r *Report
+		for b.Loop() {
+			r = benchmarked(b, c, Config{})
+		}
+		b.ReportMetric(float64(r.Runs), "played")
+		b.ReportMetric(r.Counts.All, "schedules")
+		b.ReportMetric(float64(r.States), "states")
+	}
+	for _, lock := range []string{"setnx-expire-del", "lua-watchdog", "fenced"} {
+		for _, h := range Hazards() {
+			b.Run(lock+"/"+string(h.Hazard), func(b *testing.B) { three(b, lock, -1, string(h.Hazard)) })
+		}
+		b.Run(lock+"/all", func(b *testing.B) { three(b, lock, 2, "all") })
 	}
 }
 

@@ -38,6 +38,7 @@ type pending struct {
 
 	seq    int
 	sent   uint64 // when: the time at which the latest step of time had ended
+	keys   uint64 // that it touches, as bits
 	shape  string // in words that don't depend on random values
 	tokens int    // that the buyer had come up with before
 	folded bool   // the buyer goes round in a circle, and asks once more ...
@@ -89,6 +90,7 @@ type fold struct {
 // circle is what a buyer sends on its way round, behind the command at which it
 // waits, while the server holds the same.
 type circle struct {
+	at     *pending // nil for none
 	seen   uint64
 	shapes []string
 }
@@ -104,7 +106,7 @@ func (b *buyer) arrive(p *pending) {
 	b.arrivals++
 	b.silent = 0
 	b.w.seq++
-	p.seq, p.sent = b.w.seq, b.w.stamp
+	p.seq, p.sent, p.keys = b.w.seq, b.w.stamp, keysOf(p)
 	p.shape = b.w.shapeOf(b, p)
 	if p.kind == ofCommand {
 		p.tokens = b.tokens
@@ -125,7 +127,7 @@ func (b *buyer) arrive(p *pending) {
 // recognise finds out whether b has come back to p, having sent nothing since
 // that took effect: then it is where it was before, and goes round in a circle.
 func (b *buyer) recognise(p *pending) {
-	content := b.w.states[p.server].content.A
+	content := b.w.contentOf(p)
 	for i := len(b.trail) - 1; i >= 0; i-- {
 		f := b.trail[i]
 		if f.shape != b.anonymous(p.shape, f.tokens) || b.leftBehindSince(f.seq) {
@@ -133,7 +135,7 @@ func (b *buyer) recognise(p *pending) {
 		}
 		p.shape, p.tokens = f.shape, f.tokens
 		p.folded, p.seen = f.seen == content, f.seen
-		b.circle = circle{seen: f.seen}
+		b.circle = circle{at: p, seen: f.seen}
 		for _, on := range b.trail[i+1:] {
 			b.circle.shapes = append(b.circle.shapes, on.shape)
 			if on.seen != f.seen {
@@ -144,7 +146,7 @@ func (b *buyer) recognise(p *pending) {
 		b.view, b.trail, b.tokens = f.view, b.trail[:i], max(f.tokens, b.newest(p))
 		return
 	}
-	p.onWay = b.circle.seen == content && slices.Contains(b.circle.shapes, p.shape)
+	p.onWay = b.circle.at != nil && b.circle.seen == content && slices.Contains(b.circle.shapes, p.shape)
 }
 
 // foldAt is the point at which b waits with p.

@@ -50,6 +50,14 @@ const (
 // with the TTL: when a waiter comes back is decided by the scheduler, not by it.
 const retryEvery = 5 * time.Microsecond
 
+// key is the lock's key, in the form that the kind leaves it in.
+func (c Case) key() string {
+	if c.Kind.KeyForm != nil {
+		return c.Kind.KeyForm(lockKey)
+	}
+	return lockKey
+}
+
 func (c Case) withDefaults() Case {
 	if c.TTL == 0 {
 		c.TTL = DefaultTTL

@@ -405,7 +405,7 @@ func (p *player) buy(ctx context.Context, n int, retry time.Duration, gatedCall 
 	defer func() { _ = l.Close() }()
 	b := &buyer{w: &world{c: p.c}, n: n}
 	s := &instance.Shop{
-		Instance: n, Locker: l, Store: realStore{d: p.table, buyer: n}, Key: lockKey, SKU: sku,
+		Instance: n, Locker: l, Store: realStore{d: p.table, buyer: n}, Key: p.c.key(), SKU: sku,
 		TTL: p.c.TTL, Fence: p.c.Kind.Fenced, Retry: retry,
 		Record: func(history.Event) {},
 		Call: func(ctx context.Context, _ instance.Call) error {

@@ -121,15 +121,49 @@ func (w *world) has(ev event) bool {
 	return false
 }
 
-// diverged says that the same schedule has led to something else.
+// diverged says that the same schedule has led to something else, and where: it
+// plays it twice more and compares what buyers have sent after each event.
 func (k *worker) diverged(path []event, at int) error {
 	where := "at its end"
 	if at < len(path) {
 		where = fmt.Sprintf("at event %d of %d (%s)", at+1, len(path), path[at])
 	}
+	path = slices.Clone(path)
 	err := &NondeterminismError{Kind: k.w.c.Kind.Name, Where: where, Schedule: words(path), Now: k.w.describe()}
 	_ = k.w.end()
+	var played [3][]string
+	for i := range played {
+		played[i] = k.describeAll(path)
+	}
+	for _, other := range played[1:] {
+		for i := range min(len(other), len(played[0])) {
+			if a, b := played[0][i], other[i]; a != b {
+				err.Where, err.Before, err.Now = "at the start", a, b
+				if i > 0 {
+					err.Where = fmt.Sprintf("after event %d of %d (%s)", i, len(path), path[i-1])
+				}
+				return err
+			}
+		}
+	}
 	return err
+}
+
+// describeAll plays a schedule, as far as it goes, and describes what there was
+// at its start and after each of its events.
+func (k *worker) describeAll(path []event) []string {
+	k.w.begin()
+	all := []string{k.w.describe()}
+	for _, ev := range path {
+		if k.w.trouble != nil || !k.w.has(ev) {
+			break
+		}
+		k.w.apply(ev)
+		k.beat.Add(1)
+		all = append(all, k.w.describe())
+	}
+	_ = k.w.end()
+	return all
 }
 
 // NondeterminismError is returned when a schedule that was played again went
@@ -138,6 +172,7 @@ type NondeterminismError struct {
 	Kind     string
 	Where    string
 	Schedule []string
+	Before   string // what there was the first time, "" when that isn't known
 	Now      string // what there was instead
 }
 
@@ -159,7 +194,11 @@ func (w *world) describe() string {
 }
 
 func (e *NondeterminismError) Error() string {
-	return fmt.Sprintf("%s isn't deterministic: the same schedule went another way %s, where there is %s", e.Kind, e.Where, e.Now)
+	text := fmt.Sprintf("%s isn't deterministic: the same schedule went another way %s, where there is %s", e.Kind, e.Where, e.Now)
+	if e.Before != "" {
+		text += "; the time before there was " + e.Before
+	}
+	return text
 }
 
 func words(evs []event) []string {

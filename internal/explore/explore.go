@@ -222,12 +222,7 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 	}
 	tm := &team{cfg: cfg, c: r.Case, halt: func() { halt("an error") }}
 	defer report(cfg.Progress, g.progress)()
-	began := time.Now()
-	first := make(chan time.Duration, 1)
-	go func() { // time is real out here
-		<-g.found
-		first <- time.Since(began)
-	}()
+	first := stopwatch(g.found)
 	err := tm.work(func(k *worker) error {
 		k.g = g
 		err := k.exhaust()
@@ -236,14 +231,37 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 		r.LeavesOn = r.LeavesOn || k.w.fresh
 		return err
 	})
+	r.FirstIn = first()
 	if err != nil {
 		return err
 	}
 	r.LeavesOn = r.LeavesOn || tm.left.Load()
-	if g.firstBad > 0 && cfg.Resume == nil {
-		r.FirstIn = <-first
-	}
 	return r.take(g, why, cfg)
+}
+
+// stopwatch measures the real time until what is closed; the returned function
+// tells it, or 0 if that hasn't happened, and stops. In a bubble time is fake.
+func stopwatch(what <-chan struct{}) func() time.Duration {
+	began := time.Now()
+	var took time.Duration
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-what:
+			took = time.Since(began)
+		case <-stop:
+		}
+	}()
+	return func() time.Duration {
+		select {
+		case <-what:
+		default:
+			close(stop)
+		}
+		<-stopped
+		return took
+	}
 }
 
 // take reads the graph into the report.

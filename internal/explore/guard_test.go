@@ -3,9 +3,12 @@ package explore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -171,6 +174,45 @@ func TestALockThatIsNotDeterministic(t *testing.T) {
 	require.ErrorAs(t, err, &nd)
 	require.NotEmpty(t, nd.Where)
 	require.NotEmpty(t, nd.Schedule)
+}
+
+// A lock that asks the machine for the time gets past the fake clock. What it
+// sends is another thing each time, which is named.
+func TestALockThatReadsTheMachinesClock(t *testing.T) {
+	err := fails(t, badKind(func(ctx context.Context, c locks.Clients, key string, ttl time.Duration) error {
+		var now syscall.Timeval
+		if err := syscall.Gettimeofday(&now); err != nil {
+			return err
+		}
+		c.Redis.Get(ctx, fmt.Sprint("t", now.Usec%1000))
+		return grab(ctx, c, key, ttl)
+	}), "expiry")
+	var nd *NondeterminismError
+	require.ErrorAs(t, err, &nd)
+	require.Contains(t, nd.Now, "[GET t")
+	require.Contains(t, nd.Before, "[GET t")
+	require.NotEqual(t, nd.Before, nd.Now)
+}
+
+func TestALockThatEndsItsGoroutine(t *testing.T) {
+	err := fails(t, badKind(func(context.Context, locks.Clients, string, time.Duration) error {
+		runtime.Goexit()
+		return nil
+	}), "none")
+	require.ErrorContains(t, err, "bad ended its buyer's goroutine")
+}
+
+// A lock that somebody waits for outside of the bubble can't be waited for in it.
+func TestALockThatWaitsForSomethingOutside(t *testing.T) {
+	outside := make(chan struct{})
+	defer close(outside)
+	err := fails(t, badKind(func(context.Context, locks.Clients, string, time.Duration) error {
+		<-outside
+		return locks.ErrNotAcquired
+	}), "none")
+	var stuck *StuckError
+	require.ErrorAs(t, err, &stuck)
+	require.Contains(t, stuck.Why, "made outside")
 }
 
 func TestALockThatSubscribes(t *testing.T) {

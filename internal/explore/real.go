@@ -132,7 +132,7 @@ func (p *player) step(ctx context.Context, st Step) (string, error) {
 		p.table.crash(ev.buyer())
 		return who + ": says nothing any more", nil
 	case evict:
-		return "the key is deleted, as an eviction would", p.admin.Del(ctx, lockKey).Err()
+		return "the key is deleted, as an eviction would", p.admin.Del(ctx, p.c.key()).Err()
 	case restart:
 		return "the server is emptied, as a restart without data would", errors.Join(p.admin.FlushAll(ctx).Err(), p.admin.ScriptFlush(ctx).Err())
 	}
@@ -170,7 +170,7 @@ func (p *player) expire(ctx context.Context) (string, error) {
 	began := time.Now()
 	margin := p.c.TTL / 20
 	err := p.await(ctx, "the key hasn't expired", func() bool {
-		left, err := p.admin.PTTL(ctx, lockKey).Result()
+		left, err := p.admin.PTTL(ctx, p.c.key()).Result()
 		if err != nil {
 			return false
 		}

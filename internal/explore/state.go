@@ -92,7 +92,7 @@ func (w *world) lookAt(i int) {
 func (w *world) digestAnew(i int) {
 	st := &w.states[i]
 	st.content = w.digest(st)
-	w.forget(i, st.content.A)
+	w.forget(i)
 	if len(st.owner) > 0 {
 		for k := range st.owner {
 			if find(st.entries, k) == nil {
@@ -105,16 +105,16 @@ func (w *world) digestAnew(i int) {
 // forget makes everybody ask anew once a server has changed, even if it should
 // come to hold the same again: else what can happen would depend on who has
 // asked before.
-func (w *world) forget(server int, content uint64) {
+func (w *world) forget(server int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, b := range w.buyers {
 		for _, p := range b.pend {
-			if p.kind == ofCommand && p.server == server && p.seen != content {
+			if p.folded && p.server == server && p.seen != w.contentOf(p) {
 				p.folded = false
 			}
 		}
-		if b.circle.seen != content {
+		if b.circle.at != nil && b.circle.at.server == server && b.circle.seen != w.contentOf(b.circle.at) {
 			b.circle = circle{}
 		}
 	}
@@ -129,9 +129,28 @@ func find(entries []embedded.Entry, key string) *embedded.Entry {
 	return nil
 }
 
+// contentOf is the digest of those of a server's keys that p is about.
+func (w *world) contentOf(p *pending) uint64 {
+	st := &w.states[p.server]
+	about := func(e embedded.Entry) bool { return keyBit(p.server, e.Key)&p.keys != 0 }
+	for _, e := range st.entries {
+		if !about(e) {
+			return w.digestOf(st, about).A
+		}
+	}
+	return st.content.A
+}
+
 func (w *world) digest(st *serverState) view {
+	return w.digestOf(st, func(embedded.Entry) bool { return true })
+}
+
+func (w *world) digestOf(st *serverState, about func(embedded.Entry) bool) view {
 	v := newView()
 	for _, e := range st.entries {
+		if !about(e) {
+			continue
+		}
 		v = v.word(e.Key).word(e.Type).number(uint64(st.owner[e.Key])).flag(e.TTL > 0)
 		for _, s := range e.Value {
 			v = v.word(w.wordOf(nil, s))
@@ -169,15 +188,23 @@ func (w *world) state() view {
 		v = w.withLog(v, st)
 	}
 	v = v.number(uint64(w.shelf.units)).number(uint64(len(w.shelf.orders)))
-	v = v.number(uint64(w.faults)).flag(w.slowed)
+	v = v.number(uint64(w.faults)).flag(w.slowed && w.slow > 0)
 	for _, l := range w.left {
 		v = v.number(uint64(l))
 	}
-	v = v.number(w.grain(w.slow)).number(w.grain(w.late)).flag(w.slow > 0).flag(w.late > 0).number(uint64(w.outcome))
+	v = v.number(w.budgetGrain(w.slow, w.canBeSlow())).number(w.budgetGrain(w.late, w.left[hDelay] > 0 || w.anybodyHeld())).number(uint64(w.outcome))
 	if w.c.Preemptions >= 0 {
 		v = v.number(uint64(w.last)).number(uint64(w.hops))
 	}
 	return v.flag(w.dirty).number(w.scriptsNow).flag(w.hopeless).number(w.grain(w.idle))
+}
+
+// budgetGrain is a budget of time in grains, and 0 when it is of no use any more.
+func (w *world) budgetGrain(d time.Duration, ofUse bool) uint64 {
+	if d <= 0 || !ofUse {
+		return 0
+	}
+	return 1 + w.grain(d)
 }
 
 // withLog adds what a failover would bring back.
@@ -211,7 +238,7 @@ func (b *buyer) flags() int {
 // blocked reports whether delivering p would only go round in a circle: it was
 // refused before, and nothing has changed on the server since.
 func (w *world) blocked(p *pending) bool {
-	return p.folded && p.seen == w.states[p.server].content.A
+	return p.folded && p.seen == w.contentOf(p)
 }
 
 // keyNow is the lock's key as it is told.
@@ -224,7 +251,7 @@ type keyNow struct {
 
 func (w *world) keyNow() keyNow {
 	st := &w.states[0]
-	e := find(st.entries, lockKey)
+	e := find(st.entries, w.c.key())
 	if e == nil {
 		if len(st.entries) == 0 {
 			return keyNow{}

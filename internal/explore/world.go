@@ -57,6 +57,7 @@ type world struct {
 	late       time.Duration // how long messages may still be late
 	states     []serverState
 	looked     time.Time           // when states were read
+	touches    uint64              // keys of the commands that the present event has executed
 	stamp      uint64              // when the latest step of time ended, in grains
 	dirty      bool                // the script caches aren't what they were at the start
 	forgot     bool                // they have been emptied
@@ -211,7 +212,7 @@ func (w *world) shop(ctx context.Context, b *buyer) {
 	b.locker, b.starting = l, false
 	w.mu.Unlock()
 	s := &instance.Shop{
-		Instance: b.n, Locker: l, Store: gated{b}, Key: lockKey, SKU: sku,
+		Instance: b.n, Locker: l, Store: gated{b}, Key: w.c.key(), SKU: sku,
 		TTL: w.c.TTL, Fence: w.c.Kind.Fenced, Retry: retryEvery,
 		Record: func(e history.Event) { w.record(b, e) },
 		Call:   func(ctx context.Context, c instance.Call) error { return w.call(ctx, b) },
@@ -329,7 +330,7 @@ func (w *world) walk(b *buyer) bool {
 	}
 	p := b.pend[i]
 	p.onWay = false
-	if b.circle.seen != w.states[p.server].content.A {
+	if b.circle.at == nil || b.circle.seen != w.contentOf(p) {
 		w.mu.Unlock()
 		return false
 	}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Explores every lock under every hazard by itself and writes the table into
+# docs/explore.md.
+# Usage: scripts/explore.sh [OVERSELL [OPTION...]]
+set -eu
+cd "$(dirname "$0")/.."
+
+oversell=${1:-bin/oversell}
+[ $# -lt 1 ] || shift
+table=$(mktemp)
+schedules=$(mktemp -d)
+trap 'rm -rf "$table" "$schedules"' EXIT
+"$oversell" explore --all --budget 60s --dir "$schedules" --output markdown "$@" >"$table"
+scripts/between.sh explore "$table" docs/explore.md

@@ -10,14 +10,16 @@ cd "$(dirname "$0")/.."
 
 readonly PACKAGES="redis-server redis-sentinel"
 readonly DATABASE="postgresql"
+readonly BROWSER="chromium"
 readonly POLICY=/usr/sbin/policy-rc.d
 
 usage() {
   cat <<USAGE
 usage: scripts/setup.sh [--all]
 
-  --all  redis-server as a program too, also where Docker has an image, and
-         PostgreSQL for runs that keep their inventory in it
+  --all  redis-server as a program too, also where Docker has an image,
+         PostgreSQL for runs that keep their inventory in it, and Chromium to
+         test the HTML reports in
 USAGE
 }
 
@@ -56,6 +58,10 @@ database_ready() { command -v initdb >/dev/null || compgen -G '/usr/lib/postgres
 
 install_database() {
   database_ready || install "PostgreSQL's programs" "to keep inventories in PostgreSQL" "$DATABASE"
+}
+
+install_browser() {
+  command -v chromium >/dev/null || install "the browser Chromium" "to test the HTML reports in" "$BROWSER"
 }
 
 # install WHAT PURPOSE PACKAGES installs packages, or says how.
@@ -129,7 +135,10 @@ main() {
   elif "$all"; then
     install_programs
   fi
-  if "$all"; then install_database; fi
+  if "$all"; then
+    install_database
+    install_browser
+  fi
 }
 
 main "$@"

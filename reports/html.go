@@ -126,8 +126,14 @@ func newPage(runs []result.Run, opts Options) (*page, error) {
 	axis := commonAxis(drawings)
 	p.Axis = axis.view()
 	p.Shown = fmt.Sprintf("%s to %s", axisTime(axis.at(axis.a), 1e6), axisTime(axis.at(axis.b), 1e6))
+	commands := map[string]bool{}
 	for _, d := range drawings {
-		p.Runs = append(p.Runs, d.view())
+		v := d.view()
+		if commands[v.Command] {
+			v.Command = "" // it stands beside another run
+		}
+		commands[v.Command] = true
+		p.Runs = append(p.Runs, v)
 		p.Figures = append(p.Figures, d.figures()...)
 		if d.t == nil {
 			continue

@@ -124,7 +124,7 @@ func (s Schedule) row(id string, n int, st ScheduleStep, before string, middle i
 	onServer := st.Command != "" && !slices.Contains([]string{"begin", "commit", "call"}, st.Command)
 	switch {
 	case row.World:
-		key.Text, key.After = tidy(st.Text), "key: "+tidy(st.Key)
+		key.Text, key.After = tidy(st.Text), "· the key is "+tidy(st.Key)
 	case onServer && who < middle:
 		key.Dir = "→ "
 	case onServer:

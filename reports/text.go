@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/oversell/oversell/internal/printable"
+	"github.com/oversell/oversell/internal/timeline"
 	"github.com/oversell/oversell/result"
 )
 
@@ -34,6 +35,7 @@ func writeText(w io.Writer, runs []result.Run, opts Options) error {
 	if opts.Width > 0 {
 		width = max(opts.Width, minWidth)
 	}
+	raw := runs
 	runs = scrub(runs, forTerminal)
 	var buf bytes.Buffer
 	if len(runs) > 0 {
@@ -42,10 +44,24 @@ func writeText(w io.Writer, runs []result.Run, opts Options) error {
 		buf.WriteByte('\n')
 	}
 	writeTrials(&buf, runs, width)
-	for _, r := range runs {
-		if !plain(r) {
-			writeStory(&buf, r, p, width)
+	for i, r := range runs {
+		if plain(r) {
+			continue
 		}
+		writeStory(&buf, r, p, width)
+		if opts.Timeline != nil {
+			t, err := opts.Timeline(raw[i], timeline.Ordinary())
+			switch {
+			case err != nil:
+				writeWrapped(&buf, "No timeline: "+forTerminal(err.Error(), maxProse), "  ", "    ", width, fmt.Sprint)
+			case t != nil:
+				writeLanes(&buf, t, p, width)
+			}
+		}
+		if r.Dir != "" {
+			writeWrapped(&buf, "Files: "+r.Dir, "  ", "    ", width, fmt.Sprint)
+		}
+		buf.WriteByte('\n')
 	}
 	writeGate(&buf, runs, p, width)
 	writeBaseline(&buf, runs, width)
@@ -118,10 +134,6 @@ func writeStory(buf *bytes.Buffer, r result.Run, p palette, width int) {
 			writeWrapped(buf, line, "    ", hanging(line, "      "), width, fmt.Sprint)
 		}
 	}
-	if r.Dir != "" {
-		writeWrapped(buf, "Files: "+r.Dir, "  ", "    ", width, fmt.Sprint)
-	}
-	buf.WriteByte('\n')
 }
 
 // hanging is the indent of a story's further lines: where the words after the

@@ -31,8 +31,8 @@ func traceOf(t *testing.T, runs ...result.Run) []traced {
 	return doc.TraceEvents
 }
 
-// recorded is a run with a history: two instances inside at the same time.
-func recorded(t *testing.T) result.Run {
+// twoInside is a run with a history: two instances inside at the same time.
+func twoInside(t *testing.T) result.Run {
 	t.Helper()
 	r := with(naive(), func(r *result.Run) { r.Dir = t.TempDir() })
 	f, err := os.Create(filepath.Join(r.Dir, history.EventsFile))
@@ -65,7 +65,7 @@ func recorded(t *testing.T) result.Run {
 
 func TestTraceHasATrackForEachInstance(t *testing.T) {
 	t.Parallel()
-	events := traceOf(t, recorded(t), recorded(t))
+	events := traceOf(t, twoInside(t), twoInside(t))
 	var tracks []string
 	for _, e := range events {
 		if e.Name == "thread_name" && e.PID == 2 {
@@ -120,7 +120,7 @@ func TestTraceSaysWhatItCouldntRead(t *testing.T) {
 		}
 		return ""
 	}
-	whole := recorded(t)
+	whole := twoInside(t)
 	assert.Empty(t, label(whole))
 
 	path := filepath.Join(whole.Dir, history.EventsFile)

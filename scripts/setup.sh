@@ -12,6 +12,7 @@ readonly PACKAGES="redis-server redis-sentinel"
 readonly DATABASE="postgresql"
 readonly MONITORING="prometheus"
 readonly SCHEMAS="libxml2-utils"
+readonly BROWSER="chromium"
 readonly POLICY=/usr/sbin/policy-rc.d
 
 usage() {
@@ -20,8 +21,8 @@ usage: scripts/setup.sh [--all]
 
   --all  redis-server as a program too, also where Docker has an image,
          PostgreSQL for runs that keep their inventory in it, Prometheus for
-         the tests of alert rules and dashboard, and xmllint, with which tests
-         check reports against their schemas
+         the tests of alert rules and dashboard, xmllint, with which tests check
+         reports against their schemas, and Chromium to test HTML reports in
 USAGE
 }
 
@@ -70,6 +71,10 @@ install_monitoring() {
 
 install_schemas() {
   command -v xmllint >/dev/null || install "xmllint" "to check reports against their schemas" "$SCHEMAS"
+}
+
+install_browser() {
+  command -v chromium >/dev/null || install "the browser Chromium" "to test the HTML reports in" "$BROWSER"
 }
 
 # install WHAT PURPOSE PACKAGES installs packages, or says how.
@@ -147,6 +152,7 @@ main() {
     install_database
     install_monitoring
     install_schemas
+    install_browser
   fi
 }
 

@@ -49,9 +49,10 @@ told when more than two hazards are named; faults=0 is no bound.`
 const exploreExample = `  oversell explore --lock naive --hazards slow-call
   oversell explore --lock lua-watchdog --hazards slow-call,crash,delay
   oversell explore --lock fenced --hazards all --buyers 3 --bound preemptions=2
+  oversell explore --lock naive --output html=counterexample.html
   oversell explore --all --output markdown`
 
-var exploreFormats = []string{"text", "json", "markdown"}
+var exploreFormats = []string{"text", "json", "markdown", "html"}
 
 // newExploreCmd makes the command; runF, when not nil, takes the place of the exploration.
 func newExploreCmd(a *app, runF func(context.Context, *exploreOptions) error) *cobra.Command {
@@ -80,7 +81,7 @@ func newExploreCmd(a *app, runF func(context.Context, *exploreOptions) error) *c
 	f.DurationVar(&o.Budget, "budget", time.Minute, "how long to explore each lock kind; 0 is no bound")
 	f.IntVar(&o.Workers, "workers", 0, "bubbles side by side")
 	f.Lookup("workers").DefValue = "one for each core"
-	f.StringVar(&o.Output, "output", exploreFormats[0], strings.Join(exploreFormats, ", "))
+	f.StringVar(&o.Output, "output", exploreFormats[0], strings.Join(exploreFormats, ", ")+", or html=PATH: a page of what was found")
 	f.StringVar(&o.Dir, "dir", "schedules", "where schedule files are left")
 	f.StringVar(&o.Resume, "resume", "", "go on with the exploration that has left this file")
 	completeExplore(cmd, a)
@@ -134,10 +135,13 @@ func (a *app) cases(o *exploreOptions) ([]explore.Case, error) {
 	for _, w := range []struct {
 		what, word string
 		names      []string
-	}{{"strategy", o.Strategy, strategyNames()}, {"output format", o.Output, exploreFormats}} {
+	}{{"strategy", o.Strategy, strategyNames()}, {"output format", o.format(), exploreFormats}} {
 		if !containsWord(w.names, w.word) {
 			return nil, unknown(w.what, w.word, w.names)
 		}
+	}
+	if err := o.checkOutput(); err != nil {
+		return nil, err
 	}
 	kinds, err := a.exploredKinds(o)
 	if err != nil {

@@ -69,7 +69,7 @@ func (a *app) exploreHere(ctx context.Context, o *exploreOptions, cases []explor
 			break
 		}
 	}
-	if err := a.writeExplorations(o.Output, done); err != nil {
+	if err := a.writeExplorations(o, done); err != nil {
 		return err
 	}
 	if interrupted(ctx) {

@@ -184,8 +184,10 @@ func counterexampleText(x *explore.Counterexample) string {
 }
 
 // writeExplorations writes the formats that aren't written as it goes.
-func (a *app) writeExplorations(format string, done []exploration) error {
-	switch format {
+func (a *app) writeExplorations(o *exploreOptions, done []exploration) error {
+	switch o.format() {
+	case "html":
+		return a.writeExplorationPage(o, done)
 	case "json":
 		return writeJSON(a.out, explorationDocument(done))
 	case "markdown":

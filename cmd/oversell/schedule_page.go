@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/oversell/oversell/internal/explore"
 	"github.com/oversell/oversell/internal/hint"
@@ -34,6 +36,60 @@ func (a *app) reportSchedules(o *reportOptions, schedules []explore.Schedule, er
 	return a.writeOutputs(outputs, false, func(_ output, w io.Writer, _ reports.Options) error {
 		return reports.WriteSchedules(w, pages)
 	})
+}
+
+// format is the name of the output, and path where it goes, "" for stdout.
+func (o *exploreOptions) format() string {
+	name, _, _ := strings.Cut(o.Output, "=")
+	return name
+}
+
+func (o *exploreOptions) path() string {
+	_, path, _ := strings.Cut(o.Output, "=")
+	if path == "-" {
+		return ""
+	}
+	return path
+}
+
+// checkOutput refuses outputs that can't be written: only pages go to files,
+// and they are about schedules, not about a table.
+func (o *exploreOptions) checkOutput() error {
+	name, path, named := strings.Cut(o.Output, "=")
+	switch {
+	case named && name != "html":
+		return hint.Wrap(usagef("--output %s: only html goes to a file", o.Output), "the others go to stdout")
+	case named && path == "":
+		return hint.Wrap(usagef("--output %q names no file", o.Output), "for example --output html=counterexample.html")
+	case name == "html" && o.All:
+		return hint.Wrap(usagef("--all makes a table, and no page"), "explore single locks, or choose --output markdown")
+	}
+	return nil
+}
+
+// writeExplorationPage writes a page of all schedules that were found, and says
+// how each exploration ended on stderr.
+func (a *app) writeExplorationPage(o *exploreOptions, done []exploration) error {
+	var pages []reports.Schedule
+	for _, x := range done {
+		if x.not != nil {
+			a.notes.say("%s: not explored: %v", x.c.Kind.Name, x.not)
+			continue
+		}
+		a.notes.say("%s: %s", x.c.Kind.Name, ending(x.report))
+		for _, found := range x.report.Found {
+			pages = append(pages, a.schedulePage(found.Schedule(), x.files[string(found.Property)]))
+		}
+	}
+	if len(pages) == 0 {
+		a.notes.say("nothing was found, so there is nothing to draw")
+		return nil
+	}
+	write := func(w io.Writer) error { return reports.WriteSchedules(w, pages) }
+	if o.path() == "" {
+		return write(a.out)
+	}
+	return environment(writeFile(filepath.Clean(o.path()), write))
 }
 
 // schedulePage is a schedule in the words of a report.

@@ -118,12 +118,8 @@ func withoutTimeline(ds []*drawn) []whyView {
 	var ws []whyView
 	for _, d := range ds {
 		w := whyView{ID: d.id, Name: d.name, Evidence: d.evidence()}
-		for _, line := range d.r.Story {
-			w.Lead = append(w.Lead, line)
-		}
-		for _, line := range capped(findings(d.r), maxFindings, d.r) {
-			w.Lead = append(w.Lead, line)
-		}
+		w.Lead = append(w.Lead, d.r.Story...)
+		w.Lead = append(w.Lead, capped(findings(d.r), maxFindings, d.r)...)
 		ws = append(ws, w)
 	}
 	return ws

@@ -40,6 +40,7 @@ type pending struct {
 	sent   uint64 // when: the time at which the latest step of time had ended
 	keys   uint64 // that it touches, as bits
 	shape  string // in words that don't depend on random values
+	named  string // as shape, with the numbers of random values
 	tokens int    // that the buyer had come up with before
 	folded bool   // the buyer goes round in a circle, and asks once more ...
 	seen   uint64 // ... what it was refused when the server held this
@@ -112,6 +113,9 @@ func (b *buyer) arrive(p *pending) {
 		p.tokens = b.tokens
 		b.recognise(p)
 		b.w.numberTokens(b, p)
+		p.named = b.w.shapeOf(b, p)
+	} else {
+		p.named = p.shape
 	}
 	if !p.folded && !p.onWay {
 		b.fresh++

@@ -145,12 +145,9 @@ func TestReductionLosesNothing(t *testing.T) {
 func TestEqualStatesHaveEqualFutures(t *testing.T) {
 	for _, c := range [][]string{
 		{"setnx-expire-del", "expiry", "crash"}, {"lua-release", "expiry"}, {"lua-watchdog", "slow-call", "crash"},
-		{"lua-watchdog", "delay"}, {"get-then-del", "delay"}, {"lua-watchdog", "expiry"}, {"fenced", "failover"},
+		{"get-then-del", "delay"}, {"fenced", "failover"},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			if testing.Short() && c[0] == "lua-watchdog" && c[1] == "expiry" {
-				t.Skip("it plays 45,000 schedules")
-			}
 			g := newGraph(false, false)
 			tm := &team{cfg: Config{T: t, Workers: 2, Unreduced: true, recall: true}, c: two(t, kind(t, c[0]), c[1:]...).withDefaults(), halt: func() {}}
 			require.NoError(t, tm.work(func(k *worker) error {

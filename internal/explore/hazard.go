@@ -114,9 +114,14 @@ func HazardWords() []string {
 	return append(words, "all", "none")
 }
 
-func hazardIndex(h Hazard) int {
-	return slices.IndexFunc(Hazards(), func(i HazardInfo) bool { return i.Hazard == h })
-}
+var hazardOrder = func() (order []Hazard) {
+	for _, h := range Hazards() {
+		order = append(order, h.Hazard)
+	}
+	return order
+}()
+
+func hazardIndex(h Hazard) int { return slices.Index(hazardOrder, h) }
 
 // left is what remains of each budget, by the index of the hazard.
 type left [numHazards]int8

@@ -50,12 +50,13 @@ const maxMemo = 50_000
 // memoKey is the command and what is on the server, with random values replaced
 // by which of them are the same. It is empty for what isn't remembered.
 func (w *world) memoKey(p *pending) string {
-	if w.memo == nil || w.dirty || len(p.batch) != 1 || !strings.EqualFold(p.batch[0][0], "EVALSHA") {
+	if w.memo == nil || len(p.batch) != 1 || len(p.batch[0]) < 2 || !strings.EqualFold(p.batch[0][0], "EVALSHA") {
 		return ""
 	}
 	args := p.batch[0]
-	if _, ok := w.memo.texts[args[1]]; !ok {
-		return ""
+	text, ok := w.memo.texts[args[1]]
+	if !ok || w.forgot && !w.loaded[text] {
+		return "" // the server may not know it
 	}
 	var b strings.Builder
 	var seen []string

@@ -77,6 +77,7 @@ func TestReplay(t *testing.T) {
 		{"lua-release", "restart", Oversold},
 	} {
 		t.Run(c.lock+"/"+c.hazard+"/"+string(c.p), func(t *testing.T) {
+			t.Parallel() // most of the time a key is waited for that expires
 			x := explored(t, two(t, kind(t, c.lock), c.hazard), Config{}).Broke(c.p)
 			require.NotNil(t, x)
 			data, err := json.Marshal(x.Schedule())

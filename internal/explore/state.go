@@ -172,7 +172,7 @@ func (w *world) state() view {
 			v = v.word(f.shape).also(f.view).number(f.seen)
 		}
 		for _, p := range b.pend {
-			if v = v.word(w.shapeOf(b, p)); p.orphan() {
+			if v = v.word(p.named); p.orphan() {
 				v = v.number(0)
 				continue
 			}

@@ -58,7 +58,7 @@ const (
 func (b *plotter) box(from, to time.Duration, y, h, textY int, class, text string) boxView {
 	v := boxView{spot: b.x.place(from, to), Y: y, H: h, TextY: textY, Class: class, Text: text, TextX: "0"}
 	a, z := b.x.of(from), b.x.of(to)
-	if a < b.x.a && z > a {
+	if a < b.x.a && z > b.x.a {
 		v.TextX = percent((b.x.a - a) / (z - a))
 	}
 	room := (min(z, b.x.b) - max(a, b.x.a)) / max(1e-9, b.x.b-b.x.a) * usualWidth

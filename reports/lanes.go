@@ -27,8 +27,10 @@ const (
 	cellDied    = '+'
 )
 
-const lanesLegend = "= inside   ! inside without the key   . Redis holds the key for it   ^ two inside   " +
-	"$ sold   # sold over a stock it had not read   x write refused   z stands still   + process ended"
+var lanesLegend = []string{
+	"= inside", "! inside without the key", ". Redis has the key for it", "^ two inside", "$ sold",
+	"# sold over a stock it had not read", "x write refused", "z stands still", "+ process ended",
+}
 
 // nameWidth is the column of lane names.
 const nameWidth = 13
@@ -50,7 +52,7 @@ func writeLanes(buf *bytes.Buffer, t *timeline.Timeline, p palette, width int) {
 	around := t.Around(v)
 	title := "Timeline of the first violation"
 	if v.Kind == timeline.Withstood {
-		title = "Timeline of the first time"
+		title = "Timeline of what was withstood first"
 	}
 	writeWrapped(buf, fmt.Sprintf("%s, %s to %s:", title, timeOf(around.From), timeOf(around.To)), "  ", "    ", width, fmt.Sprint)
 	c := canvas{Span: around, cells: max(16, width-4-nameWidth), p: p, buf: buf}
@@ -64,7 +66,23 @@ func writeLanes(buf *bytes.Buffer, t *timeline.Timeline, p palette, width int) {
 		c.key(k)
 	}
 	c.stock(t)
-	writeWrapped(buf, lanesLegend, "    ", "    ", width, fmt.Sprint)
+	c.legend(width)
+}
+
+// legend explains the letters; no explanation is broken over lines.
+func (c *canvas) legend(width int) {
+	line := ""
+	for _, words := range lanesLegend {
+		if line != "" && len("    "+line+"   "+words) > width {
+			c.buf.WriteString("    " + line + "\n")
+			line = ""
+		}
+		if line != "" {
+			line += "   "
+		}
+		line += words
+	}
+	c.buf.WriteString("    " + line + "\n")
 }
 
 // chosenLanes are the lanes on which something happens meanwhile, in order.
@@ -212,7 +230,13 @@ func (c *canvas) lane(l timeline.Lane) {
 		for _, h := range l.Holds {
 			if h.Row == r && h.Whole().Meets(c.Span) {
 				c.hold(row, h)
+				c.commit(row, h)
 				used = true
+			}
+		}
+		for _, h := range l.Holds { // what is bad is seen, however close to a sale it is
+			if h.Row == r && h.Outcome != timeline.Sold {
+				c.commit(row, h)
 			}
 		}
 		if r == 0 {
@@ -246,15 +270,20 @@ func (c *canvas) hold(row []rune, h timeline.Hold) {
 			label(row, from, to, " buyer "+strconv.Itoa(h.Buyer)+" ")
 		}
 	}
-	if h.Commit != nil {
-		switch h.Outcome {
-		case timeline.Sold:
-			c.put(row, h.Commit.At, cellSold)
-		case timeline.Stale:
-			c.put(row, h.Commit.At, cellStale)
-		case timeline.Refused:
-			c.put(row, h.Commit.At, cellRefused)
-		}
+}
+
+// commit marks what became of a hold's commit.
+func (c *canvas) commit(row []rune, h timeline.Hold) {
+	if h.Commit == nil {
+		return
+	}
+	switch h.Outcome {
+	case timeline.Sold:
+		c.put(row, h.Commit.At, cellSold)
+	case timeline.Stale:
+		c.put(row, h.Commit.At, cellStale)
+	case timeline.Refused:
+		c.put(row, h.Commit.At, cellRefused)
 	}
 }
 

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 	"time"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/oversell/oversell/internal/printable"
 	"github.com/oversell/oversell/internal/timeline"

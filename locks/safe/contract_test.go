@@ -24,7 +24,7 @@ func TestContractOnRedis(t *testing.T) { contract(t, lockstest.Redis(t)) }
 func TestClaims(t *testing.T) {
 	expiry := []result.Hazard{
 		result.HolderCrash, result.LateRelease, result.RepeatedRelease, result.GoneAtRelease, result.LostCommand, result.LostReply,
-		result.Cancelled, result.ServerDown, result.Control,
+		result.Cancelled, result.ServerDown, result.Unavailable, result.Control,
 	}
 	watched := append(slices.Clone(expiry),
 		result.SlowCall, result.LateRenewal, result.LostRenewal, result.Partition, result.FrozenServer)

@@ -138,8 +138,12 @@ func newPage(runs []result.Run, opts Options) (*page, error) {
 		if d.t == nil {
 			continue
 		}
-		p.Plots = append(p.Plots, d.plot(axis))
-		p.Thinned = append(p.Thinned, d.thinned()...)
+		if d.neverStarted() {
+			p.NoTimeline = "Nobody got to buy anything, so there is nothing to draw."
+		} else {
+			p.Plots = append(p.Plots, d.plot(axis))
+			p.Thinned = append(p.Thinned, d.thinned()...)
+		}
 		p.Whys = append(p.Whys, d.why(axis))
 		p.Tables = append(p.Tables, d.table())
 	}

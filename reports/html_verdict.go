@@ -109,11 +109,14 @@ func (d *drawn) failure() string {
 	switch {
 	case d.t == nil || d.t.Failed == "":
 		return "The run came to no verdict"
-	case d.t.Load.Len() == 0:
+	case d.neverStarted():
 		return "The run failed to start: " + tidy(d.t.Failed)
 	}
 	return "The run came to no verdict: " + tidy(d.t.Failed)
 }
+
+// neverStarted reports whether the run failed before anybody could buy.
+func (d *drawn) neverStarted() bool { return d.t != nil && d.t.Failed != "" && d.t.Load.Len() == 0 }
 
 // first tells of the first violation in the headline.
 func (d *drawn) first() string {

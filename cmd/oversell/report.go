@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,8 +82,13 @@ func newReportCmd(a *app, runF func(context.Context, *reportOptions) error) *cob
 	return cmd
 }
 
+// reportMemory makes the garbage collector work harder once a large history is
+// in memory: a million events take 600 MB.
+const reportMemory = 700 << 20
+
 // report is `oversell report`.
 func (a *app) report(_ context.Context, o *reportOptions) error {
+	debug.SetMemoryLimit(reportMemory)
 	color, err := a.colors(o.Color)
 	if err != nil {
 		return err

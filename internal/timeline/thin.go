@@ -19,7 +19,7 @@ type Budget struct {
 }
 
 // Ordinary is the budget of a page about one run.
-func Ordinary() Budget { return Budget{Events: 9000, Shapes: 9000, Violations: 200} }
+func Ordinary() Budget { return Budget{Events: 6000, Shapes: 9000, Violations: 200} }
 
 // Share is the budget of one of n runs on a page.
 func (b Budget) Share(n int) Budget {

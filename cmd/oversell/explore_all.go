@@ -35,6 +35,14 @@ func (a *app) exploreAll(ctx context.Context, o *exploreOptions, cases []explore
 			if interrupted(ctx) {
 				return &codeError{exitInterrupted, errInterrupted}
 			}
+			if x.not != nil { // it is the lock's way, not the hazard's
+				line, _, _ := strings.Cut(x.not.Error(), "\n")
+				not = append(not, line)
+				break
+			}
+		}
+		if len(row) < len(t.header) {
+			continue
 		}
 		t.rows = append(t.rows, row)
 		a.notes.say("%s", strings.Join(row, " | "))
@@ -46,11 +54,13 @@ func (a *app) exploreAll(ctx context.Context, o *exploreOptions, cases []explore
 func (a *app) exploreCell(ctx context.Context, o *exploreOptions, c explore.Case) (string, exploration) {
 	x, err := a.exploreCase(ctx, o, c)
 	if err != nil {
-		a.notes.say("%s under %s: %v", c.Kind.Name, hazardSlug(c), err)
 		return "can't be explored", exploration{c: c, not: err}
 	}
 	r := x.report
 	all := many(r.Counts.All)
+	if r.Counts.Foreign > 0 {
+		all += "; foreign release"
+	}
 	switch {
 	case !r.Complete && r.Broke(explore.Oversold) != nil:
 		return "**oversold**", x
@@ -63,7 +73,7 @@ func (a *app) exploreCell(ctx context.Context, o *exploreOptions, c explore.Case
 	case r.Counts.Stalled > 0:
 		return fmt.Sprintf("**stalled** %s of %s", many(r.Counts.Stalled), all), x
 	case r.Counts.Foreign > 0:
-		return fmt.Sprintf("foreign release %s of %s", many(r.Counts.Foreign), all), x
+		return fmt.Sprintf("foreign release %s of %s", many(r.Counts.Foreign), many(r.Counts.All)), x
 	}
 	return "ok, all " + all, x
 }

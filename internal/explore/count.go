@@ -53,6 +53,9 @@ var errCircle = errors.New("explore: two states lead to each other")
 
 // count counts the paths of the graph: every schedule there is.
 func (g *graph) count() (Counts, error) {
+	if len(g.nodes) == 0 {
+		return Counts{Unfinished: true}, nil
+	}
 	memo := make([]Counts, len(g.nodes))
 	state := make([]uint8, len(g.nodes)) // 1 under way, 2 done
 	unfinished := false
@@ -96,6 +99,9 @@ func (g *graph) count() (Counts, error) {
 // shortest finds the shortest way to a state that has broken p, and among
 // those the one that changes least between buyers. Nil when there is none.
 func (g *graph) shortest(p Property) []event {
+	if len(g.nodes) == 0 {
+		return nil
+	}
 	type at struct {
 		node int32
 		last int8

@@ -272,7 +272,7 @@ func (r *Report) take(g *graph, why string, cfg Config) error {
 		return err
 	}
 	r.Open, r.finals = g.left(), g.finals
-	r.Complete = r.Open == 0 && !g.full
+	r.Complete = len(g.nodes) > 0 && r.Open == 0 && !g.full
 	r.Why = why
 	if g.full {
 		r.Why = fmt.Sprintf("%d states are as many as are kept in memory", len(g.nodes))

@@ -255,6 +255,19 @@ func TestInterrupted(t *testing.T) {
 	require.Greater(t, again.Runs, r.Runs)
 }
 
+func TestInterruptedBeforeItBegins(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	r, err := Explore(ctx, two(t, kind(t, "fenced"), "none"), Config{T: t, Strategy: Exhaustive})
+	require.NoError(t, err)
+	require.False(t, r.Complete, "nothing is known")
+	require.Equal(t, "interrupted", r.Why)
+	require.Zero(t, r.States)
+	again, err := Explore(t.Context(), r.Case, Config{T: t, Strategy: Exhaustive, Resume: r.Checkpoint})
+	require.NoError(t, err)
+	require.True(t, again.Complete)
+}
+
 func TestAutoGoesOnWithPCT(t *testing.T) {
 	c := two(t, kind(t, "fenced"), "all")
 	r := explored(t, c, Config{Strategy: Auto, Budget: 600 * time.Millisecond, Workers: 2})

@@ -105,7 +105,10 @@ func (b *Browser) Open(t *testing.T, path string, v View) *Tab {
 		Width: v.Width, Height: v.Height, DeviceScaleFactor: 1, Mobile: v.Width < 600,
 	})
 	call(t, ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme},
+			{Name: "prefers-reduced-motion", Value: "reduce"}, // a click goes to where its target is, not to where it will have scrolled
+		},
 	})
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(tab.own)), "open %s", path)
 	return tab

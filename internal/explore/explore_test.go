@@ -249,7 +249,13 @@ func TestInterrupted(t *testing.T) {
 	require.Equal(t, "interrupted", r.Why)
 	require.Positive(t, r.Open)
 	require.LessOrEqual(t, r.States, 2*states+1000)
-	again, err := Explore(t.Context(), c, Config{T: t, Strategy: Exhaustive, Budget: 50 * time.Millisecond, Resume: r.Checkpoint})
+	ctx, stop = context.WithCancel(t.Context())
+	defer stop()
+	again, err := Explore(ctx, c, Config{T: t, Strategy: Exhaustive, Resume: r.Checkpoint, Progress: func(p Progress) {
+		if p.States > r.States && p.Runs > r.Runs {
+			stop()
+		}
+	}})
 	require.NoError(t, err)
 	require.Greater(t, again.States, r.States)
 	require.Greater(t, again.Runs, r.Runs)

@@ -350,6 +350,13 @@ const pauseLimit = 2 * retryEvery
 
 // sleep lets time pass until enough has happened, or limit is over.
 func (w *world) sleep(limit time.Duration, enough func() bool) {
+	// The lock also orders what was looked at until now before whoever wakes up.
+	w.mu.Lock()
+	is := enough()
+	w.mu.Unlock()
+	if is {
+		return
+	}
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	for {

@@ -1,0 +1,155 @@
+package explore
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oversell/oversell/cluster/embedded"
+)
+
+// execute runs the commands on the server.
+func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
+	st := &w.states[p.server]
+	w.lookAgain() // what has expired since
+	before := st.entries
+	w.touches |= p.keys
+	for _, args := range p.batch {
+		if no := unplayable(args); no != "" {
+			w.fail(fmt.Errorf("%s isn't explored: it uses %s, and commands that wait on the server aren't simulated", w.c.Kind.Name, no))
+			return []byte("-ERR not simulated\r\n"), false
+		}
+		w.noteScript(args)
+	}
+	key := w.memoKey(p)
+	if known, ok := w.recall(p, key); ok {
+		reply = known
+	} else {
+		for _, args := range p.batch {
+			reply = p.conn.sess.Do(reply, args)
+		}
+		w.remember(p, key, reply, before)
+	}
+	if w.learn {
+		w.learnFrom(b, p)
+	}
+	logged := write{p.batch, nil, time.Now(), nil}
+	if w.left[hFailover] > 0 {
+		logged.before, logged.owner = slices.Clone(before), maps.Clone(st.owner)
+	}
+	// The two lists change places, so that before stays until the next command.
+	st.entries, st.spare = w.servers[p.server].Entries(st.spare[:0]), before
+	wrote, theirs := w.compare(b, p, before)
+	wrote = wrote || w.sameExpiry(p, before, reply)
+	if wrote {
+		if w.left[hFailover] > 0 {
+			st.log = append(slices.Clip(st.log), logged)
+		}
+	}
+	w.digestAnew(p.server)
+	if w.keep {
+		s := &w.steps[len(w.steps)-1]
+		if s.what == "" {
+			s.p, s.what, s.reply, s.foreign = p, w.shapeOf(b, p), w.wordsOfReply(p, reply), theirs
+		}
+	}
+	return reply, wrote
+}
+
+// compare finds out what a command has changed, and whose key it removed.
+func (w *world) compare(b *buyer, p *pending, before []embedded.Entry) (wrote bool, theirs int) {
+	st := &w.states[p.server]
+	for _, e := range st.entries {
+		old := find(before, e.Key)
+		if old == nil || !old.Same(e) {
+			w.progress()
+			st.owner[e.Key] = b.n
+			wrote = true
+		} else if w.grain(old.TTL) != w.grain(e.TTL) || (old.TTL == 0) != (e.TTL == 0) {
+			wrote = true
+		}
+	}
+	for _, e := range before {
+		if find(st.entries, e.Key) != nil {
+			continue
+		}
+		w.progress()
+		wrote = true
+		if o := st.owner[e.Key]; o != 0 && o != b.n {
+			w.outcome |= foreign
+			theirs = o
+		}
+		delete(st.owner, e.Key)
+	}
+	return wrote, theirs
+}
+
+// sameExpiry reports whether a command was answered like one that takes effect,
+// and may have set an expiry to what it happened to be.
+func (w *world) sameExpiry(p *pending, before []embedded.Entry, reply []byte) bool {
+	if !bytes.HasPrefix(reply, []byte("+")) && (!bytes.HasPrefix(reply, []byte(":")) || bytes.HasPrefix(reply, []byte(":0")) || bytes.HasPrefix(reply, []byte(":-"))) {
+		return false
+	}
+	for _, e := range before {
+		if e.TTL == 0 {
+			continue
+		}
+		for _, args := range p.batch {
+			if w.namesTime(args, e.TTL) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// noteScript keeps track of the script cache.
+func (w *world) noteScript(args []string) {
+	var text string
+	switch name := strings.ToUpper(args[0]); {
+	case name == "EVAL" && len(args) > 1:
+		text = args[1]
+	case name == "SCRIPT" && len(args) > 2 && strings.EqualFold(args[1], "LOAD"):
+		text = args[2]
+	case name == "SCRIPT" && len(args) > 1 && strings.EqualFold(args[1], "FLUSH"):
+		w.forgetScripts()
+		return
+	default:
+		return
+	}
+	if w.cached[text] && !w.forgot || w.loaded[text] {
+		return
+	}
+	w.dirty = true
+	w.loaded[text] = true
+	w.scriptsNow ^= newView().word(text).A
+	if w.learn && !w.cached[text] {
+		w.cached[text] = true
+		w.scripts = append(w.scripts, text)
+	}
+}
+
+// forgetScripts empties the servers' script caches.
+func (w *world) forgetScripts() {
+	w.dirty, w.forgot, w.scriptsNow = true, true, 1
+	clear(w.loaded)
+}
+
+func usesScripts(p *pending) bool {
+	return slices.ContainsFunc(p.batch, func(args []string) bool {
+		name := strings.ToUpper(args[0])
+		return isScript(name) || name == "SCRIPT"
+	})
+}
+
+// unplayable names a command that can't be executed at once.
+func unplayable(args []string) string {
+	switch name := strings.ToUpper(args[0]); name {
+	case "BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "WAIT":
+		return name
+	}
+	return ""
+}

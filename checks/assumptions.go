@@ -21,12 +21,8 @@ func assumptions() Check {
 		Name:     "assumptions",
 		Summary:  "the run is whole, its faults are proven, its servers and this machine were well",
 		Property: result.Assumptions,
-		Judge:    judgeAssumptions,
+		Judge:    rebuilt((*Timeline).assumptions),
 	}
-}
-
-func judgeAssumptions(h history.History) []result.Finding {
-	return append(Reconstruct(h).assumptions(), machineRan(h)...)
 }
 
 // assumptions are about runs of the harness. A shop's own log has no such frame.
@@ -36,7 +32,7 @@ func (t *Timeline) assumptions() []result.Finding {
 	}
 	var fs []result.Finding
 	for _, judge := range []func(*Timeline) []result.Finding{
-		whole, playedOut, faultsProven, faultsFailed, serversHealthy, instancesStayed, shopInTime, enoughSold,
+		whole, playedOut, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, shopInTime, enoughSold,
 	} {
 		fs = append(fs, judge(t)...)
 	}

@@ -14,3 +14,8 @@ type Check struct {
 	Property result.Property
 	Judge    func(history.History) []result.Finding
 }
+
+// rebuilt judges a history by what it rebuilds to.
+func rebuilt(judge func(*Timeline) []result.Finding) func(history.History) []result.Finding {
+	return func(h history.History) []result.Finding { return judge(Reconstruct(h)) }
+}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/result"
 )
 
@@ -22,12 +21,11 @@ func exclusion() Check {
 		Name:     "exclusion",
 		Summary:  "never two holders at once, definite and possible",
 		Property: result.Exclusion,
-		Judge:    judgeExclusion,
+		Judge:    rebuilt(judgeExclusion),
 	}
 }
 
-func judgeExclusion(h history.History) []result.Finding {
-	t := Reconstruct(h)
+func judgeExclusion(t *Timeline) []result.Finding {
 	var fs []result.Finding
 	if f := definite(t); f != nil {
 		fs = append(fs, *f)

@@ -20,15 +20,14 @@ func fence() Check {
 		Name:     "fence",
 		Summary:  "tokens of accepted commits never go back",
 		Property: result.Fencing,
-		Judge:    judgeFence,
+		Judge:    rebuilt(judgeFence),
 	}
 }
 
-func judgeFence(h history.History) []result.Finding {
-	if !h.Plan.Fenced {
+func judgeFence(t *Timeline) []result.Finding {
+	if !t.Plan.Fenced {
 		return nil
 	}
-	t := Reconstruct(h)
 	var fs []result.Finding
 	if f := tokensGoBack(t); f != nil {
 		fs = append(fs, *f)

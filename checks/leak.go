@@ -22,12 +22,11 @@ func leak() Check {
 		Name:     "leak",
 		Summary:  "no renewal and no key outlives its purchase",
 		Property: result.Leak,
-		Judge:    judgeLeak,
+		Judge:    rebuilt(judgeLeak),
 	}
 }
 
-func judgeLeak(h history.History) []result.Finding {
-	t := Reconstruct(h)
+func judgeLeak(t *Timeline) []result.Finding {
 	var fs []result.Finding
 	for _, find := range []func(*Timeline) *tale{leakedRenewals, leakedKey} {
 		if l := find(t); l != nil {

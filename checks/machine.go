@@ -12,8 +12,7 @@ import (
 // still under load for so long that a key may have expired of that alone: for a
 // third of the TTL where the lock renews that often, else for half of it. A
 // lock that came through in spite of it has only stood more than was asked.
-func machineRan(h history.History) []result.Finding {
-	t := Reconstruct(h)
+func machineRan(t *Timeline) []result.Finding {
 	if t.Plan.TTL <= 0 {
 		return nil
 	}
@@ -22,7 +21,7 @@ func machineRan(h history.History) []result.Finding {
 		bound = t.Plan.TTL / 3
 	}
 	events, longest := t.tooLongStill(bound)
-	if longest == nil || !accused(h) || t.guiltyAnyway() {
+	if longest == nil || !t.accused() || t.guiltyAnyway() {
 		return nil
 	}
 	return []result.Finding{doubt(true, events,
@@ -49,9 +48,11 @@ func (t *Timeline) tooLongStill(bound time.Duration) (events []int64, longest *h
 }
 
 // accused reports whether any other check holds something against the lock.
-func accused(h history.History) bool {
-	for _, c := range All() {
-		if c.Property != result.Assumptions && result.VerdictOf(c.Judge(h)).Violation() {
+func (t *Timeline) accused() bool {
+	for _, judge := range []func(*Timeline) []result.Finding{
+		judgeReconciliation, judgeExclusion, judgeFence, judgeProgress, judgeLeak, judgeTruth,
+	} {
+		if result.VerdictOf(judge(t)).Violation() {
 			return true
 		}
 	}

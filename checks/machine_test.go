@@ -47,7 +47,7 @@ func TestAMachineThatStoodStill(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			found := machineRan(tc.h)
+			found := machineRan(Reconstruct(tc.h))
 			if tc.says == "" {
 				assert.Empty(t, found)
 				return
@@ -56,6 +56,7 @@ func TestAMachineThatStoodStill(t *testing.T) {
 				assert.Contains(t, found[0].Text, tc.says)
 				assert.True(t, found[0].Voids)
 				assert.Equal(t, result.Inconclusive, result.VerdictOf(found))
+				assert.Contains(t, Explain(tc.h)[0], "nothing can be concluded from this run: "+found[0].Text)
 			}
 		})
 	}

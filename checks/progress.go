@@ -27,12 +27,11 @@ func progress() Check {
 		Name:     "progress",
 		Summary:  "whoever can buy gets to buy, also after a holder has died",
 		Property: result.Progress,
-		Judge:    judgeProgress,
+		Judge:    rebuilt(judgeProgress),
 	}
 }
 
-func judgeProgress(h history.History) []result.Finding {
-	t := Reconstruct(h)
+func judgeProgress(t *Timeline) []result.Finding {
 	var fs []result.Finding
 	for _, s := range t.stalls() {
 		fs = append(fs, s.finding(t))

@@ -15,12 +15,11 @@ func reconciliation() Check {
 		Name:     "reconciliation",
 		Summary:  "orders and stock left add up to the initial stock",
 		Property: result.Reconciliation,
-		Judge:    judgeReconciliation,
+		Judge:    rebuilt(judgeReconciliation),
 	}
 }
 
-func judgeReconciliation(h history.History) []result.Finding {
-	t := Reconstruct(h)
+func judgeReconciliation(t *Timeline) []result.Finding {
 	if t.Counted == nil {
 		return []result.Finding{{
 			Property: result.Reconciliation,

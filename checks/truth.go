@@ -21,13 +21,13 @@ func truth() Check {
 		Name:     "truth",
 		Summary:  "what the lock told its caller is what the servers answered",
 		Property: result.Truth,
-		Judge:    judgeTruth,
+		Judge:    rebuilt(judgeTruth),
 	}
 }
 
-func judgeTruth(h history.History) []result.Finding {
+func judgeTruth(t *Timeline) []result.Finding {
 	var fs []result.Finding
-	for _, u := range Reconstruct(h).untruths() {
+	for _, u := range t.untruths() {
 		fs = append(fs, u.finding(result.Truth, result.Misreported))
 	}
 	return fs

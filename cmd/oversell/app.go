@@ -88,14 +88,6 @@ func (a *app) lockNames() []string {
 	return names
 }
 
-func (a *app) formatNames() []string {
-	names := make([]string, len(a.formats))
-	for i, f := range a.formats {
-		names[i] = f.Name
-	}
-	return names
-}
-
 // backendNames lists the values of --backend.
 func (a *app) backendNames() []string {
 	names := []string{autoBackend}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"github.com/oversell/oversell/internal/hint"
 )
 
 // sweeper removes what dead runs have left of one kind.
@@ -49,10 +47,11 @@ func (a *app) clean(ctx context.Context, dry bool) error {
 			continue
 		}
 		if !dry {
-			if things, err = s.clean(ctx); onlyLeftovers(err) {
-				a.notes.say("left: %s: %v (%s)", s.name, err, hint.Of(err))
-			} else if err != nil {
-				failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
+			if things, err = s.clean(ctx); err != nil {
+				err = fmt.Errorf("%s: %w", s.name, err)
+				if !a.noteLeftovers(err) {
+					failed = append(failed, err)
+				}
 			}
 		}
 		for _, thing := range things {

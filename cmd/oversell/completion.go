@@ -50,7 +50,7 @@ func completeRun(cmd *cobra.Command, a *app) {
 // completeReports makes the flags complete that are about results.
 func completeReports(cmd *cobra.Command, a *app) {
 	complete(cmd, "color", colorModes)
-	completeWith(cmd, "output", a.completeOutput)
+	completeWith(cmd, "output", completeFormats(a.formats))
 	complete(cmd, "fail-on", failOnWords)
 	completeWith(cmd, "baseline", cobra.FixedCompletions([]string{"json", "ndjson"}, cobra.ShellCompDirectiveFilterFileExt))
 }
@@ -68,14 +68,6 @@ func listOf(words []string) completer {
 		}
 		return offers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
-}
-
-// completeOutput completes FORMAT; after the equals sign the shell completes files.
-func (a *app) completeOutput(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if strings.Contains(typed, "=") {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	return a.formatNames(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // completeFormats completes FORMAT of a list; after the equals sign the shell

@@ -84,15 +84,6 @@ func diagnosisFormats() []reports.Format {
 	}
 }
 
-// formatNames lists what --output can say.
-func formatNames(formats []reports.Format) []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.Name
-	}
-	return names
-}
-
 func writeDiagnosis(r diagnose.Report) func(output, io.Writer, reports.Options) error {
 	return func(o output, w io.Writer, _ reports.Options) error {
 		switch o.format.Name {

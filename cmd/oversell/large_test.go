@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/internal/engine"
 	"github.com/oversell/oversell/internal/historytest"
 	"github.com/oversell/oversell/result"
 )
@@ -34,7 +35,7 @@ func largeFolder(t testing.TB, events, violations int) string {
 	r := result.Run{Scenario: h.Plan.Scenario, Lock: h.Plan.Lock, Verdict: result.Oversold, Gate: result.Pass, Stock: result.Stock{Initial: h.Plan.Stock}}
 	data, err := json.Marshal(result.NewDocument([]result.Run{r}))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, resultFile), data, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, engine.ResultFile), data, 0o644))
 	return dir
 }
 

@@ -21,9 +21,18 @@ type output struct {
 	path   string // "" for stdout
 }
 
+// formatNames lists what --output can say.
+func formatNames(formats []reports.Format) []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.Name
+	}
+	return names
+}
+
 // outputUsage is the help of --output.
 func (a *app) outputUsage() string {
-	return "FORMAT or FORMAT=PATH, repeatable (default text): " + strings.Join(a.formatNames(), ", ")
+	return "FORMAT or FORMAT=PATH, repeatable (default text): " + strings.Join(formatNames(a.formats), ", ")
 }
 
 // parseOutputs reads the values of --output for a list of runs.
@@ -37,10 +46,7 @@ var otherwise = map[string]string{"md": "markdown", "markdown": "md"}
 // outputsOf reads the values of --output, which name some of formats; the first
 // is the default. Only one format can have stdout.
 func outputsOf(given []string, formats []reports.Format) ([]output, error) {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.Name
-	}
+	names := formatNames(formats)
 	if len(given) == 0 {
 		given = names[:1]
 	}

@@ -224,14 +224,22 @@ func gateCode(g result.Gate) int {
 	return exitInconclusive
 }
 
-// removalError says what couldn't be removed. What is in nobody's way is only
-// noted: the runs are as good without.
+// removalError says what couldn't be removed.
 func (a *app) removalError(err error) error {
-	if onlyLeftovers(err) {
-		a.notes.say("left: %v (%s)", err, hint.Of(err))
+	if a.noteLeftovers(err) {
 		return nil
 	}
 	return environment(hint.Wrap(fmt.Errorf("remove what was started: %w", err), "oversell clean tries again"))
+}
+
+// noteLeftovers notes what is in nobody's way, and reports whether there is no
+// other reason for err: then nothing is the worse for it.
+func (a *app) noteLeftovers(err error) bool {
+	if !onlyLeftovers(err) {
+		return false
+	}
+	a.notes.say("left: %v (%s)", err, hint.Of(err))
+	return true
 }
 
 // onlyLeftovers reports whether every reason for err is a leftover.

@@ -83,9 +83,9 @@ func (a *app) replay(ctx context.Context, o *replayOptions) error {
 	if err != nil {
 		return &codeError{exitUsage, hint.Wrap(err, "oversell explore writes a schedule file for each counterexample")}
 	}
-	s, err := explore.ParseSchedule(data)
+	s, err := parseSchedule(o.Path, data)
 	if err != nil {
-		return &codeError{exitUsage, fmt.Errorf("%s: %w", o.Path, err)}
+		return err
 	}
 	k, err := a.findKind(s.Lock)
 	if err != nil {
@@ -109,6 +109,15 @@ func (a *app) replay(ctx context.Context, o *replayOptions) error {
 	return err
 }
 
+// parseSchedule reads a schedule that stood at path.
+func parseSchedule(path string, data []byte) (explore.Schedule, error) {
+	s, err := explore.ParseSchedule(data)
+	if err != nil {
+		return s, &codeError{exitUsage, fmt.Errorf("%s: %w", path, err)}
+	}
+	return s, nil
+}
+
 // replayReal plays a schedule on a real server.
 func (a *app) replayReal(ctx context.Context, o *replayOptions, s explore.Schedule, c explore.Case) (err error) {
 	var versions []string
@@ -125,7 +134,7 @@ func (a *app) replayReal(ctx context.Context, o *replayOptions, s explore.Schedu
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 		defer cancel()
 		if closeErr := cl.Close(closing); closeErr != nil && err == nil {
-			err = environment(hint.Wrap(closeErr, "oversell clean tries again"))
+			err = a.removalError(closeErr)
 		}
 	}()
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,11 +23,8 @@ import (
 	"github.com/oversell/oversell/result"
 )
 
-// The files of a run's folder, besides those that package history knows.
-const (
-	resultFile = "result.json"
-	pageFile   = "report.html"
-)
+// pageFile is the page within a run's folder.
+const pageFile = "report.html"
 
 // reportOptions is what the command line of `oversell report` says.
 type reportOptions struct {
@@ -73,8 +69,8 @@ func newReportCmd(a *app, runF func(context.Context, *reportOptions) error) *cob
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Outputs, "output", nil, "FORMAT or FORMAT=PATH, repeatable (default: "+pageFile+" in each folder)")
-	f.StringVar(&o.Color, "color", "auto", "colours on stdout: "+strings.Join(colorModes, ", "))
-	completeWith(cmd, "output", a.completeOutput)
+	f.StringVar(&o.Color, "color", "auto", colorUsage)
+	completeWith(cmd, "output", completeFormats(a.formats))
 	complete(cmd, "color", colorModes)
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -116,10 +112,6 @@ func (a *app) report(_ context.Context, o *reportOptions) error {
 
 // remakePages writes the page of each run into its folder.
 func (a *app) remakePages(dirs []string) error {
-	format, ok := reports.Find(reports.HTML().Name)
-	if !ok {
-		return errors.New("there is no HTML report")
-	}
 	for _, dir := range dirs {
 		r, err := a.savedRun(dir)
 		if err != nil {
@@ -127,7 +119,7 @@ func (a *app) remakePages(dirs []string) error {
 		}
 		path := filepath.Join(dir, pageFile)
 		err = writeFile(path, func(w io.Writer) error {
-			return format.Write(w, []result.Run{r}, reports.Options{Timeline: a.timelineOf})
+			return reports.HTML().Write(w, []result.Run{r}, reports.Options{Timeline: a.timelineOf})
 		})
 		if err != nil {
 			return environment(fmt.Errorf("write %s: %w", path, err))
@@ -142,7 +134,7 @@ func (a *app) remakePages(dirs []string) error {
 // savedRun reads a run's folder: its result, or, of a run that was killed
 // before it was judged, what its history comes to.
 func (a *app) savedRun(dir string) (result.Run, error) {
-	data, err := os.ReadFile(filepath.Join(dir, resultFile))
+	data, err := os.ReadFile(filepath.Join(dir, engine.ResultFile))
 	switch {
 	case err == nil:
 		return parseResult(dir, data)
@@ -160,34 +152,29 @@ func (a *app) savedRun(dir string) (result.Run, error) {
 	if failed(h) {
 		return unjudged(h.Plan, dir), nil
 	}
-	a.notes.say("%s has no %s: judged again from its history", dir, resultFile)
+	a.notes.say("%s has no %s: judged again from its history", dir, engine.ResultFile)
 	r := engine.Judge(h, a.checks)
 	r.Dir = filepath.ToSlash(dir)
 	return r, nil
 }
 
 func parseResult(dir string, data []byte) (result.Run, error) {
-	var doc result.Document
-	path := filepath.Join(dir, resultFile)
-	if err := json.Unmarshal(data, &doc); err != nil {
+	path := filepath.Join(dir, engine.ResultFile)
+	runs, err := runsIn(data)
+	if err != nil {
 		return result.Run{}, &codeError{exitUsage, fmt.Errorf("read %s: %w", path, err)}
 	}
-	if doc.Schema != result.Schema || len(doc.Runs) != 1 {
-		return result.Run{}, &codeError{exitUsage, fmt.Errorf("%s is no result of one run: its schema is %q and it has %d runs", path, doc.Schema, len(doc.Runs))}
+	if len(runs) != 1 {
+		return result.Run{}, &codeError{exitUsage, fmt.Errorf("%s is no result of one run: it has %d runs", path, len(runs))}
 	}
-	r := doc.Runs[0]
+	r := runs[0]
 	r.Dir = filepath.ToSlash(dir)
 	return r, nil
 }
 
 // failed reports whether the run itself said that it comes to no verdict.
 func failed(h history.History) bool {
-	for _, e := range h.Events {
-		if e.Kind == history.RunFailed {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.Events, func(e history.Event) bool { return e.Kind == history.RunFailed })
 }
 
 // unjudged is a run without a verdict, as far as its plan tells.
@@ -252,9 +239,9 @@ func readSchedules(paths []string) ([]explore.Schedule, error) {
 		if err != nil {
 			return nil, environment(err)
 		}
-		s, err := explore.ParseSchedule(data)
+		s, err := parseSchedule(path, data)
 		if err != nil {
-			return nil, &codeError{exitUsage, fmt.Errorf("%s: %w", path, err)}
+			return nil, err
 		}
 		found = append(found, s)
 	}

@@ -31,6 +31,9 @@ func exported(ms []moment) []Moment {
 	return slices.Compact(out)
 }
 
+// Span writes how long something took: "412 ms", "1.205 s".
+func Span(d time.Duration) string { return span(d) }
+
 // Traces explains every unit too many, see the function of that name.
 func (t *Timeline) Traces() []Trace { return t.traces() }
 

@@ -86,9 +86,7 @@ func (f HoldUntilNext) Inject(ctx context.Context, t Target) (result.Evidence, H
 func awaitEvent(ctx context.Context, t Target, ttls float64, match func(history.Event) bool) (history.Event, error) {
 	w := t.History.Watch(match)
 	defer w.Stop()
-	bound, cancel := context.WithTimeout(ctx, time.Duration(ttls*float64(t.Plan.TTL)))
-	defer cancel()
-	return w.Wait(bound)
+	return within(ctx, t, ttls, w)
 }
 
 // awaitAny is awaitEvent for an event that may have come already.
@@ -99,6 +97,11 @@ func awaitAny(ctx context.Context, t Target, ttls float64, match func(history.Ev
 	if i := slices.IndexFunc(past, match); i >= 0 {
 		return past[i], nil
 	}
+	return within(ctx, t, ttls, w)
+}
+
+// within waits for what w looks for, at most that many TTLs.
+func within(ctx context.Context, t Target, ttls float64, w *history.Watch) (history.Event, error) {
 	bound, cancel := context.WithTimeout(ctx, time.Duration(ttls*float64(t.Plan.TTL)))
 	defer cancel()
 	return w.Wait(bound)

@@ -40,14 +40,24 @@ func (e *endpoint) at(name string, role cluster.Role, addr string) *endpoint {
 
 // parse reads the URL of a server that holds data.
 func parse(flag, text, password string) (*endpoint, error) {
+	o, err := options(flag, text, password)
+	if err != nil {
+		return nil, err
+	}
+	return &endpoint{
+		role: cluster.RoleMaster, network: o.Network, addr: o.Addr, tls: o.TLSConfig,
+		user: o.Username, password: o.Password, db: o.DB,
+	}, nil
+}
+
+// options reads such a URL. The password counts where the URL has none.
+func options(flag, text, password string) (*redis.Options, error) {
 	o, err := redis.ParseURL(text)
 	if err != nil {
 		return nil, unreadable(flag, err, "redis://user@host:6379/0, or rediss:// for TLS")
 	}
-	return &endpoint{
-		role: cluster.RoleMaster, network: o.Network, addr: o.Addr, tls: o.TLSConfig,
-		user: o.Username, password: cmp.Or(o.Password, password), db: o.DB,
-	}, nil
+	o.Password = cmp.Or(o.Password, password)
+	return o, nil
 }
 
 // readSentinels reads the sentinels' URLs, all of the same master set.

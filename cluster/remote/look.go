@@ -9,15 +9,9 @@ import (
 // that looks at it: one that doesn't try again. The password counts where the
 // URL has none.
 func Client(flag, url, password string) (*redis.Client, error) {
-	if _, err := parse(flag, url, password); err != nil {
-		return nil, err
-	}
-	o, err := redis.ParseURL(url)
+	o, err := options(flag, url, password)
 	if err != nil {
-		return nil, err // parse has read it before
-	}
-	if o.Password == "" {
-		o.Password = password
+		return nil, err
 	}
 	o.Protocol, o.DisableIdentity, o.MaxRetries, o.DialerRetries, o.PoolSize = 2, true, -1, 1, 2
 	o.ContextTimeoutEnabled = true

@@ -91,7 +91,7 @@ func (s *sampler) keep(values map[string]float64, now time.Duration) map[string]
 // since are the figures of the time since the last sample, in the names of
 // result.Info*. The slow log is counted since the first.
 func (s *sampler) since(values map[string]float64, now time.Duration) map[string]any {
-	out := map[string]any{}
+	out := rates(s.last, values, now-s.over)
 	for name, field := range map[string]string{result.InfoMemory: "used_memory", result.InfoConnections: "connected_clients"} {
 		if v, ok := values[field]; ok {
 			out[name] = v
@@ -100,15 +100,22 @@ func (s *sampler) since(values map[string]float64, now time.Duration) map[string
 	if v, ok := values["slowlog_len"]; ok {
 		out[result.InfoSlowLog] = max(0, v-s.first["slowlog_len"])
 	}
-	seconds := (now - s.over).Seconds()
-	if s.last == nil || seconds <= 0 {
+	return out
+}
+
+// rates are the figures per second between two samples. There are none of no
+// time, without an earlier sample, or of what began anew in between.
+func rates(from, to map[string]float64, took time.Duration) map[string]any {
+	out := map[string]any{}
+	seconds := took.Seconds()
+	if from == nil || seconds <= 0 {
 		return out
 	}
-	if v, ok := values["used_cpu"]; ok && v >= s.last["used_cpu"] {
-		out[result.InfoCPU] = round1(100 * (v - s.last["used_cpu"]) / seconds)
+	if v, ok := to["used_cpu"]; ok && v >= from["used_cpu"] {
+		out[result.InfoCPU] = round1(100 * (v - from["used_cpu"]) / seconds)
 	}
-	if v, ok := values["total_commands_processed"]; ok && v >= s.last["total_commands_processed"] {
-		out[result.InfoCommands] = round1((v - s.last["total_commands_processed"]) / seconds)
+	if v, ok := to["total_commands_processed"]; ok && v >= from["total_commands_processed"] {
+		out[result.InfoCommands] = round1((v - from["total_commands_processed"]) / seconds)
 	}
 	return out
 }
@@ -129,23 +136,13 @@ func number(v any) (float64, bool) {
 func (s *sampler) summary() map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := map[string]any{}
-	seconds := (s.over - s.begun).Seconds()
-	if seconds <= 0 {
+	took := s.over - s.begun
+	out := rates(s.first, s.last, took)
+	if took <= 0 {
 		return out
 	}
-	grew := func(name string) (float64, bool) {
-		v, ok := s.last[name]
-		return v - s.first[name], ok && v >= s.first[name]
-	}
-	if cpu, ok := grew("used_cpu"); ok {
-		out[result.InfoCPU] = round1(100 * cpu / seconds)
-	}
-	if n, ok := grew("total_commands_processed"); ok {
-		out[result.InfoCommands] = round1(n / seconds)
-	}
-	if n, ok := grew("slowlog_len"); ok {
-		out[result.InfoSlowLog] = n
+	if n, ok := s.last["slowlog_len"]; ok && n >= s.first["slowlog_len"] {
+		out[result.InfoSlowLog] = n - s.first["slowlog_len"]
 	}
 	if n, ok := s.most["used_memory"]; ok {
 		out[result.InfoMemory] = n

@@ -43,7 +43,7 @@ func (d *drawing) unit(tr checks.Trace) timeline.Violation {
 		v.Lines = append(v.Lines, timeline.Line{At: m.At, Text: m.Text, Event: d.eventAt(m.At, tr.Events)})
 	}
 	if o := tr.Overlap; o != nil {
-		v.At, v.Short = o.From, both(o.First, o.Second)+" both inside for "+span(o.For)
+		v.At, v.Short = o.From, both(o.First, o.Second)+" both inside for "+checks.Span(o.For)
 	} else if len(tr.Losses) > 0 {
 		v.Short = tr.Losses[0].Holder.String() + " no longer had the key"
 	}
@@ -132,7 +132,7 @@ func (d *drawing) withstood() {
 		m := o.Moment()
 		v := timeline.Violation{
 			Kind: timeline.Withstood, At: o.From, Title: "Two were inside at once, without harm",
-			Short:  both(o.First, o.Second) + " both inside for " + span(o.For),
+			Short:  both(o.First, o.Second) + " both inside for " + checks.Span(o.For),
 			Events: []int64{o.First.Answer.N, o.Second.Answer.N},
 			Lines:  []timeline.Line{{At: m.At, Text: m.Text, Event: o.Second.Answer.N}},
 		}

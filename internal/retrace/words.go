@@ -4,25 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/oversell/oversell/checks"
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/internal/timeline"
 )
-
-// span writes how long something took: "412 ms", "1.205 s".
-func span(d time.Duration) string {
-	switch {
-	case d >= time.Second:
-		return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) + " s"
-	case d >= 10*time.Millisecond:
-		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + " ms"
-	}
-	return strconv.FormatFloat(float64(d.Round(10*time.Microsecond))/float64(time.Millisecond), 'f', -1, 64) + " ms"
-}
 
 // both names two purchases shortly.
 func both(a, b *checks.Purchase) string {
@@ -62,9 +49,9 @@ func rowText(e *history.Event) string {
 	case history.KeyState:
 		return keyText(e)
 	case history.CallEnd:
-		return "after " + span(e.Took)
+		return "after " + checks.Span(e.Took)
 	case history.MachineStalled:
-		return joined(e.Fault, "ran nothing for "+span(e.Took), e.Text)
+		return joined(e.Fault, "ran nothing for "+checks.Span(e.Took), e.Text)
 	case history.WirePolls:
 		return fmt.Sprintf("%d attempts to acquire were refused", e.Count)
 	case history.ServerInfo, history.ServerSampled:
@@ -93,7 +80,7 @@ func wireText(e *history.Event) string {
 	}
 	took := ""
 	if e.Took > 0 {
-		took = "after " + span(e.Took)
+		took = "after " + checks.Span(e.Took)
 	}
 	return joined(strings.TrimSpace(e.Command+" on "+e.Server), reply, took, value)
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/oversell/oversell/internal/printable"
 	"github.com/oversell/oversell/internal/timeline"
@@ -83,25 +82,17 @@ func (d *drawn) headline() string {
 	case r.Verdict == result.Mismatch:
 		return fmt.Sprintf("%d sold and %d left of %d%s", r.Sold, r.Stock.Left, r.Stock.Initial, d.first())
 	case r.Verdict == result.Inconclusive:
-		return sentence(doubt(r))
+		return printable.Sentence(doubt(r))
 	case r.Verdict == result.OK:
 		return fmt.Sprintf("%d sold of %d, none too many%s", r.Sold, r.Stock.Initial, withstoodWords(r))
 	}
 	for _, f := range r.Findings {
 		if f.Verdict == r.Verdict {
 			text, _, _ := strings.Cut(f.Text, ": ")
-			return sentence(text)
+			return printable.Sentence(text)
 		}
 	}
 	return fmt.Sprintf("%d sold of %d", r.Sold, r.Stock.Initial)
-}
-
-func sentence(s string) string {
-	if s == "" {
-		return s
-	}
-	first, size := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // failure says why there is no verdict.
@@ -154,7 +145,7 @@ func (d *drawn) notes() []string {
 	var notes []string
 	r := d.r
 	if d.judged() {
-		notes = append(notes, "Gate: "+gateName(r.Gate)+". "+sentence(reason(r))+".")
+		notes = append(notes, "Gate: "+gateName(r.Gate)+". "+printable.Sentence(reason(r))+".")
 	}
 	if r.Simulated {
 		notes = append(notes, "SIMULATED: this comes from an imitation of Redis inside the harness, not from a real server.")

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/oversell/oversell/internal/printable"
 )
 
 // Schedule is an order of commands that broke something, step by step.
@@ -86,7 +88,7 @@ func scheduleTitle(schedules []Schedule) string {
 func (s Schedule) view(i int) scheduleView {
 	v := scheduleView{
 		ID: fmt.Sprintf("s%d-", i+1), Lock: tidy(s.Lock), Badge: strings.ToUpper(tidy(s.Broke)),
-		Case: tidy(s.Case), How: sentence(tidy(s.How)) + ".", Command: forTerminal(s.Command, 0),
+		Case: tidy(s.Case), How: printable.Sentence(tidy(s.How)) + ".", Command: forTerminal(s.Command, 0),
 	}
 	for _, line := range s.Tale {
 		v.Tale = append(v.Tale, tidy(line))

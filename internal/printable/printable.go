@@ -71,3 +71,12 @@ func Cut(s string, cols int) string {
 	}
 	return text.Snip(s, cols, "...")
 }
+
+// Sentence makes s begin with a capital letter.
+func Sentence(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(first)) + s[size:]
+}

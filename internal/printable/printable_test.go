@@ -57,3 +57,10 @@ func TestCut(t *testing.T) {
 	assert.Equal(t, "库...", printable.Cut("库存库存", 6))
 	assert.Equal(t, 40, printable.Width(printable.Cut(strings.Repeat("x", 10_000), 40)))
 }
+
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{"": "", "oversold": "Oversold", "Ok": "Ok", "öffnet": "Öffnet", "库存": "库存"} {
+		assert.Equal(t, want, printable.Sentence(given))
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oversell/oversell/checks"
+	"github.com/oversell/oversell/internal/printable"
 	"github.com/oversell/oversell/internal/timeline"
 	"github.com/oversell/oversell/result"
 )
@@ -91,7 +92,7 @@ func titleOf(f result.Finding) string {
 	if word == "" {
 		return string(f.Property)
 	}
-	return strings.ToUpper(word[:1]) + word[1:]
+	return printable.Sentence(word)
 }
 
 // momentOf reads a line of a story: "2.527 s  the key of ...".

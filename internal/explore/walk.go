@@ -96,28 +96,22 @@ func (k *worker) walk(e errand) error {
 		g.mu.Unlock()
 	}
 	explored := e == beginAll
-	for k.w.trouble == nil {
-		at, ev, known, key := k.choose(id)
-		if at < 0 {
-			break
-		}
-		if !sure && !known && k.w.state() != key || !k.w.has(ev) {
+	next := k.choose(id)
+	for k.w.trouble == nil && next.at >= 0 {
+		if !sure && !next.known && k.w.state() != next.key || !k.w.has(next.ev) {
 			return k.diverged(k.path, len(k.path))
 		}
-		explored = explored || !known
-		f := k.w.apply(ev)
+		explored = explored || !next.known
+		f := k.w.apply(next.ev)
 		k.beat.Add(1)
-		k.path = append(k.path, ev)
+		k.path = append(k.path, next.ev)
 		if k.w.trouble != nil {
 			break
 		}
-		from := id
-		if id, sure = k.arrive(id, at, ev, f, known), !known; len(k.path) > 2*maxEvents {
+		sure = !next.known
+		if id, next = k.arrive(id, next, f); len(k.path) > 2*maxEvents {
 			return errCircle
 		}
-		g.mu.Lock()
-		g.inferEdges(id, from, ev)
-		g.mu.Unlock()
 	}
 	k.came(explored)
 	if k.w.trouble != nil {
@@ -126,33 +120,52 @@ func (k *worker) walk(e errand) error {
 	return k.w.end()
 }
 
-// choose is the graph's.
-func (k *worker) choose(id int32) (at int32, ev event, known bool, key view) {
-	k.chance++
-	k.g.mu.Lock()
-	defer k.g.mu.Unlock()
-	if at = k.g.choose(id, newView().number(k.chance).A); at < 0 {
-		return at, 0, false, key
-	}
-	e := k.g.nodes[id].edges[at]
-	return at, e.ev, e.to >= 0, k.g.nodes[id].key
+// way is an edge that a worker goes along.
+type way struct {
+	at    int32 // -1 when there is none
+	ev    event
+	known bool // where it leads
+	key   view // of the state that it goes from
 }
 
-// arrive returns the node to which an edge has led, which may be a new one.
-func (k *worker) arrive(id, at int32, ev event, f footprint, known bool) int32 {
-	g := k.g
-	if known {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return g.nodes[id].edges[at].to
+// choose is the graph's.
+func (k *worker) choose(id int32) way {
+	k.g.mu.Lock()
+	defer k.g.mu.Unlock()
+	return k.chooseFrom(id)
+}
+
+// chooseFrom is choose, called with g.mu held.
+func (k *worker) chooseFrom(id int32) way {
+	k.chance++
+	at := k.g.choose(id, newView().number(k.chance).A)
+	if at < 0 {
+		return way{at: at}
 	}
-	k.lookAround(len(k.path) >= maxEvents)
+	n := &k.g.nodes[id]
+	e := n.edges[at]
+	return way{at, e.ev, e.to >= 0, n.key}
+}
+
+// arrive returns the node to which an edge has led, which may be a new one, and
+// where to go on from there. It does both in one step, so that whoever finds a
+// state goes on from it, and nobody else takes its last edge before.
+func (k *worker) arrive(from int32, on way, f footprint) (to int32, next way) {
+	g := k.g
+	if !on.known {
+		k.lookAround(len(k.path) >= maxEvents)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	to, _ := k.enter(id, ev)
-	e := &g.nodes[id].edges[at]
-	e.to, e.f = to, f
-	return to
+	if on.known {
+		to = g.nodes[from].edges[on.at].to
+	} else {
+		to, _ = k.enter(from, on.ev)
+		e := &g.nodes[from].edges[on.at]
+		e.to, e.f = to, f
+	}
+	g.inferEdges(to, from, on.ev)
+	return to, k.chooseFrom(to)
 }
 
 // came notes that a schedule is over. One in which nothing was left to explore,

@@ -11,7 +11,7 @@ import (
 // assumptions asks whether the run is worth judging at all. Whatever is
 // missing makes it inconclusive. Where it also takes the ground from under the
 // other findings, the finding voids them: a history with holes, a fault that
-// left no proof, sick servers, an instance that broke down by itself, a machine
+// left no proof, sick or silent servers, an instance that broke down by itself, a machine
 // that stood still and may be to blame itself, or one on which purchases took
 // longer than the TTL by themselves. Too few orders and one failed repetition of
 // a proven fault don't: a lock that sold 3 units and then stalled for ever has
@@ -32,7 +32,7 @@ func (t *Timeline) assumptions() []result.Finding {
 	}
 	var fs []result.Finding
 	for _, judge := range []func(*Timeline) []result.Finding{
-		whole, playedOut, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, shopInTime, enoughSold,
+		whole, playedOut, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, serversAnswered, shopInTime, enoughSold,
 	} {
 		fs = append(fs, judge(t)...)
 	}

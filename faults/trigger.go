@@ -26,7 +26,8 @@ const (
 	Committing Point = "committing"
 	// Renewing: a renewal has been sent and hasn't reached the server.
 	Renewing Point = "renewing"
-	// Releasing: a release has been sent and hasn't reached the server.
+	// Releasing: a release has been sent and hasn't reached the server. One that
+	// follows a refused attempt to acquire doesn't count.
 	Releasing Point = "releasing"
 	// Released: the reply to a release that removed the key has left the server
 	// and hasn't reached the instance.

@@ -57,12 +57,12 @@ var killedHolder = Scenario{
 // inventory, for longer than the TTL.
 var partition = Scenario{
 	Name:    "partition",
-	Summary: "the holder can't reach the lock's server for one and a half TTLs",
+	Summary: "the holder can't reach the lock's server for a quarter longer than the TTL",
 	Hazard:  result.Partition,
 	Shape:   cluster.Single,
 	Load:    flashSale(),
 	Steps: []faults.Step{
-		{When: tenth(faults.Called), Do: faults.Partition{TTLs: 1.5, Sales: 3}},
+		{When: tenth(faults.Called), Do: faults.Partition{TTLs: 1.25, Sales: 2}},
 	},
 }
 

@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
+	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/internal/engine"
 	"github.com/oversell/oversell/internal/matrix"
 	"github.com/oversell/oversell/result"
+	"github.com/oversell/oversell/scenarios"
 )
 
 // sitting plays the cells of a matrix that aren't finished.
@@ -54,6 +57,8 @@ func (s *sitting) assign(p plan, backend string) error {
 func (s *sitting) cellCommand(j engine.Job, p plan, backend string) string {
 	o := *s.o
 	o.All, o.Parallel, o.Redis, o.Files = false, 0, nil, nil
+	l := j.Scenario.Load
+	o.Stock, o.Instances, o.Buyers = insteadOf(o.Stock, l.Stock), insteadOf(o.Instances, l.Instances), insteadOf(o.Buyers, l.Buyers)
 	if j.Redis != "" {
 		o.Redis = []string{j.Redis}
 	}
@@ -66,6 +71,14 @@ func (s *sitting) cellCommand(j engine.Job, p plan, backend string) string {
 	}
 	o.Dir = defaultDir
 	return s.command(&o, one, backend)
+}
+
+// insteadOf is what was played, where something was given.
+func insteadOf(given *int, played int) *int {
+	if given == nil {
+		return nil
+	}
+	return &played
 }
 
 // play plays until every cell is finished, ctx ends, or nothing works any more.
@@ -109,18 +122,20 @@ const (
 	patientRuns = 2
 )
 
-// lane plays cells, some of them at a time.
+// lane plays cells, some of them at a time, and each heavy one by itself.
 func (s *sitting) lane(ctx context.Context, eng player, cells []*matrix.Cell, atATime int) error {
+	room := semaphore.NewWeighted(int64(atATime))
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(atATime)
 	for _, c := range cells {
-		if gctx.Err() != nil {
-			break
+		takes := int64(1)
+		if heavy(s.jobs[c].Scenario) {
+			takes = int64(atATime)
+		}
+		if room.Acquire(gctx, takes) != nil {
+			break // another cell has ended the sitting
 		}
 		g.Go(func() error {
-			if gctx.Err() != nil {
-				return nil // another cell has ended the sitting
-			}
+			defer room.Release(takes)
 			r, err := eng.Run(gctx, s.jobs[c])
 			return s.finish(gctx, c, r, err)
 		})
@@ -130,6 +145,15 @@ func (s *sitting) lane(ctx context.Context, eng player, cells []*matrix.Cell, at
 	}
 	return ctx.Err()
 }
+
+// heavy reports whether a scenario keeps a small machine busy by itself: every
+// attempt goes to five servers, or there is a crowd.
+func heavy(s scenarios.Scenario) bool {
+	return s.Shape == cluster.Quorum || s.Load.Buyers > crowd
+}
+
+// crowd is how many buyers make one.
+const crowd = 200
 
 // parallel is how many cells are played at a time, of those of which the
 // machine carries so many times as many as of others.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -242,5 +243,51 @@ func TestModesRefuseWhatDoesntGoTogether(t *testing.T) {
 		assert.Equal(t, exitUsage, h.exec(t.Context(), args...), "%v: %s", tc.args, &h.stderr)
 		assert.Contains(t, h.stderr.String(), "error: "+tc.text+"\n", "%v", tc.args)
 		assert.Empty(t, h.player.jobs)
+	}
+}
+
+func TestMatrixBoundsTheLoad(t *testing.T) {
+	t.Parallel()
+	h := matrixHarness(t)
+	for i := range h.scenarios {
+		h.scenarios[i].Load.Stock, h.scenarios[i].Load.Buyers = 100, 200
+	}
+	h.scenarios[1].Load.Stock, h.scenarios[1].Load.Buyers = 30, 24
+	code := h.exec(t.Context(), "run", "--all", "--lock", "naive", "--dir", t.TempDir(), "--stock", "40", "--buyers", "80", "--seed", "7")
+	require.Equal(t, exitMet, code, "stderr: %s", &h.stderr)
+	require.Len(t, h.player.jobs, 2)
+	for _, j := range h.player.jobs {
+		wanted := "--stock 40 --buyers 80"
+		if j.Scenario.Name == h.scenarios[1].Name {
+			wanted = "--stock 30 --buyers 24"
+		}
+		assert.Contains(t, j.Command, wanted, "what repeats a cell says what was played")
+	}
+}
+
+// TestHeavyCellsAreAlone lets every cell wait for company, which only light ones get.
+func TestHeavyCellsAreAlone(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		buyers int
+		most   int64
+	}{"light": {20, 2}, "heavy": {crowd + 1, 1}} {
+		h := matrixHarness(t)
+		for i := range h.scenarios {
+			h.scenarios[i].Load.Buyers = tc.buyers
+		}
+		var going, most atomic.Int64
+		h.player.run = func(ctx context.Context, j engine.Job) (result.Run, error) {
+			n := going.Add(1)
+			defer going.Add(-1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			for range 100 {
+				runtime.Gosched()
+			}
+			return asClaimed(ctx, j)
+		}
+		require.Equal(t, exitMet, h.exec(t.Context(), "run", "--all", "--parallel", "2", "--dir", t.TempDir()), "%s: %s", name, &h.stderr)
+		assert.LessOrEqual(t, most.Load(), tc.most, name)
 	}
 }

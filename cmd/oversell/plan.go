@@ -197,7 +197,8 @@ func (a *app) pickScenarios(o *runOptions) (picked []scenarios.Scenario, own []s
 	return picked, own, nil
 }
 
-// withLoad applies the load flags that were given.
+// withLoad applies the load flags that were given. Over a whole matrix they are
+// bounds: a scenario that is made for a smaller crowd keeps it.
 func withLoad(s scenarios.Scenario, o *runOptions) scenarios.Scenario {
 	if o.TimeScale != nil {
 		s = s.AtTimeScale(*o.TimeScale)
@@ -206,7 +207,11 @@ func withLoad(s scenarios.Scenario, o *runOptions) scenarios.Scenario {
 		given *int
 		field *int
 	}{{o.Stock, &s.Load.Stock}, {o.Instances, &s.Load.Instances}, {o.Buyers, &s.Load.Buyers}} {
-		if f.given != nil {
+		switch {
+		case f.given == nil:
+		case o.All:
+			*f.field = min(*f.field, *f.given)
+		default:
 			*f.field = *f.given
 		}
 	}

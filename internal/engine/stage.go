@@ -28,10 +28,11 @@ type stage struct {
 	injected []bool // per step: an injection has come to its end, with proof
 	calls    map[string]*call
 	heals    []heal
-	killed   map[int]bool // instances that a fault has killed
-	paused   map[int]bool // instances that a fault has paused
-	bare     map[int]bool // instances that were granted a key that has no expiry yet
-	active   int          // injections going on
+	killed   map[int]bool    // instances that a fault has killed
+	paused   map[int]bool    // instances that a fault has paused
+	bare     map[int]bool    // instances that were granted a key that has no expiry yet
+	granted  map[string]bool // values with which a server was asked for the key, and whether one granted it
+	active   int             // injections going on
 	quiet    time.Duration
 	rng      *rand.Rand
 
@@ -48,7 +49,7 @@ func newStage(run context.Context, steps []faults.Step, t faults.Target, hosts f
 	return &stage{
 		run: run, steps: steps, target: t, rec: t.History, hosts: hosts, disable: disable,
 		counts: make([]int, len(steps)), injected: make([]bool, len(steps)), begun: make([]bool, len(steps)),
-		calls: map[string]*call{}, killed: map[int]bool{}, paused: map[int]bool{}, bare: map[int]bool{},
+		calls: map[string]*call{}, killed: map[int]bool{}, paused: map[int]bool{}, bare: map[int]bool{}, granted: map[string]bool{},
 		rng: rand.New(rand.NewPCG(uint64(t.Plan.Seed), 0x0ca11)),
 	}
 }
@@ -73,6 +74,9 @@ func (s *stage) onWire(ctx context.Context, p wire.Point, x *wire.Exchange) wire
 	if s.prolongs(p, x) {
 		points = append([]faults.Point{faults.Renewing}, points...)
 	}
+	if s.gaveUp(p, x) {
+		points = nil
+	}
 	for _, point := range points {
 		m := faults.Moment{Point: point, Instance: x.Instance, Exchange: x}
 		m.Answer = func(a wire.Action) { answer = a }
@@ -94,6 +98,27 @@ func (s *stage) prolongs(p wire.Point, x *wire.Exchange) bool {
 		first := s.bare[x.Instance]
 		s.bare[x.Instance] = false
 		return !first
+	}
+	return false
+}
+
+// gaveUp reports whether a release comes from somebody who never had the key: a
+// lock may send one after every attempt that failed, in case the server had
+// granted the key after all.
+func (s *stage) gaveUp(p wire.Point, x *wire.Exchange) bool {
+	if x.Value == "" {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case x.Role == wire.Acquire && p == wire.OnLost:
+		s.granted[x.Value] = true // perhaps
+	case x.Role == wire.Acquire && p == wire.OnReply:
+		s.granted[x.Value] = s.granted[x.Value] || x.Reply.Granted()
+	case x.Role == wire.Release && p == wire.OnCommand:
+		had, asked := s.granted[x.Value]
+		return asked && !had
 	}
 	return false
 }

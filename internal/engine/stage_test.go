@@ -100,6 +100,15 @@ func TestStageTellsPointsFromTheWire(t *testing.T) {
 		{wire.OnCommand, wire.Exchange{Instance: 10, Key: "lock", Role: wire.Expire}},
 		{wire.OnReply, wire.Exchange{Instance: 11, Key: "lock", Role: wire.Acquire, Name: "SET", Reply: granted}},
 		{wire.OnCommand, wire.Exchange{Instance: 11, Key: "lock", Role: wire.Expire}},
+		// Whoever was refused and releases all the same had nothing to release.
+		{wire.OnReply, wire.Exchange{Instance: 12, Key: "lock", Role: wire.Acquire, Value: "b", Reply: refused}},
+		{wire.OnCommand, wire.Exchange{Instance: 12, Key: "lock", Role: wire.Release, Value: "b"}},
+		{wire.OnReply, wire.Exchange{Instance: 13, Key: "lock", Role: wire.Acquire, Value: "c", Reply: refused}},
+		{wire.OnReply, wire.Exchange{Instance: 13, Key: "lock", Role: wire.Acquire, Value: "c", Reply: granted}},
+		{wire.OnReply, wire.Exchange{Instance: 13, Key: "lock", Role: wire.Acquire, Value: "c", Reply: refused}},
+		{wire.OnCommand, wire.Exchange{Instance: 13, Key: "lock", Role: wire.Release, Value: "c"}},
+		{wire.OnLost, wire.Exchange{Instance: 14, Key: "lock", Role: wire.Acquire, Value: "d"}},
+		{wire.OnCommand, wire.Exchange{Instance: 14, Key: "lock", Role: wire.Release, Value: "d"}},
 	} {
 		require.Equal(t, wire.Pass, s.onWire(t.Context(), c.point, &c.x))
 	}
@@ -107,7 +116,7 @@ func TestStageTellsPointsFromTheWire(t *testing.T) {
 	for _, m := range log.moments {
 		got = append(got, m.Instance)
 	}
-	require.Equal(t, []int{1, 4, 5, 10, 10, 11, 11}, got)
+	require.Equal(t, []int{1, 4, 5, 10, 10, 11, 11, 13, 13, 14}, got)
 }
 
 func TestStagePlaysStepsInOrderAndAfterEachOther(t *testing.T) {

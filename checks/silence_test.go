@@ -1,0 +1,62 @@
+package checks
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/oversell/oversell/history"
+	"github.com/oversell/oversell/result"
+)
+
+// sampled puts samples of a server into h.
+func sampled(h history.History, server string, at ...int) history.History {
+	for _, ms1 := range at {
+		h = with(h, history.Event{At: ms(ms1), Kind: history.ServerSampled, Server: server})
+	}
+	return h
+}
+
+// with puts an event where its time is.
+func with(h history.History, e history.Event) history.History {
+	i := 0
+	for i < len(h.Events) && h.Events[i].At <= e.At {
+		i++
+	}
+	rest := append([]history.Event{e}, h.Events[i:]...)
+	h.Events = append(h.Events[:i:i], rest...)
+	number(h.Events)
+	return h
+}
+
+func TestAServerThatIsSilentWhileNobodyCanBuy(t *testing.T) {
+	t.Parallel()
+	killed := history.Event{At: ms(500), Kind: history.ServerRole, Server: "redis", Text: "killed"}
+	for name, tc := range map[string]struct {
+		h     history.History
+		doubt bool
+	}{
+		"for most of the time":        {sampled(standstill(), "redis", 10, 1190), true},
+		"for half of it":              {sampled(standstill(), "redis", 10, 300, 950, 1190), true},
+		"but never for long":          {sampled(standstill(), "redis", 10, 300, 600, 900, 1190), false},
+		"and never heard of again":    {sampled(standstill(), "redis", 10, 300), false},
+		"as a fault has killed it":    {sampled(with(standstill(), killed), "redis", 10, 1190), false},
+		"and nobody held anything up": {sampled(good(), "redis", 10, 1190), false},
+		"one after the other":         {sampled(sampled(standstill(), "a", 10, 500), "b", 600, 1190), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found := serversAnswered(Reconstruct(tc.h))
+			if !tc.doubt {
+				assert.Empty(t, found)
+				return
+			}
+			if assert.Len(t, found, 1) {
+				assert.True(t, found[0].Voids)
+				assert.Len(t, found[0].Events, 2)
+				assert.Equal(t, result.Inconclusive, result.VerdictOf(judge("", tc.h)))
+				assert.Contains(t, found[0].Text, "redis didn't answer the harness either, for ")
+			}
+		})
+	}
+}

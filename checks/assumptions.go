@@ -17,12 +17,11 @@ import (
 // a proven fault don't: a lock that sold 3 units and then stalled for ever has
 // stalled.
 func assumptions() Check {
-	return Check{
+	return check(Check{
 		Name:     "assumptions",
 		Summary:  "the run is whole, its faults are proven, its servers and this machine were well",
 		Property: result.Assumptions,
-		Judge:    rebuilt((*Timeline).assumptions),
-	}
+	}, (*Timeline).assumptions)
 }
 
 // assumptions are about runs of the harness. A shop's own log has no such frame.

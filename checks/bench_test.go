@@ -56,10 +56,9 @@ func BenchmarkJudge(b *testing.B) {
 	b.ReportMetric(float64(len(h.Events)), "events")
 	b.ResetTimer()
 	for b.Loop() {
-		for _, c := range All() {
-			c.Judge(h)
-		}
-		Explain(h)
+		t := Reconstruct(h)
+		t.Judge(All())
+		t.Explain()
 	}
 }
 

@@ -212,6 +212,22 @@ func TestEveryVerdictWinsAsItShould(t *testing.T) {
 	assert.Equal(t, result.Inconclusive, result.VerdictOf(judge("", blind)), "without evidence nothing is concluded")
 }
 
+// TestATimelineIsJudgedAsItsHistory also has a check that isn't of this package.
+func TestATimelineIsJudgedAsItsHistory(t *testing.T) {
+	t.Parallel()
+	own := Check{Name: "own", Judge: func(h history.History) []result.Finding {
+		return []result.Finding{{Text: h.Plan.Lock, Events: []int64{int64(len(h.Events))}}}
+	}}
+	list := append(All(), own)
+	for _, h := range []history.History{good(), incident(), standstill(), failover().end(), slowShop().end()} {
+		one := []result.Finding{}
+		for _, c := range list {
+			one = append(one, c.Judge(h)...)
+		}
+		assert.Equal(t, one, Reconstruct(h).Judge(list))
+	}
+}
+
 // slowShop sells a unit too many because a purchase took 450 ms, of which its
 // call was only a part.
 func slowShop() *script {

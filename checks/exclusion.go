@@ -17,12 +17,11 @@ import (
 // which reconciliation judges. The findings are there so that the report says
 // what the lock let through instead of hiding it.
 func exclusion() Check {
-	return Check{
+	return check(Check{
 		Name:     "exclusion",
 		Summary:  "never two holders at once, definite and possible",
 		Property: result.Exclusion,
-		Judge:    rebuilt(judgeExclusion),
-	}
+	}, judgeExclusion)
 }
 
 func judgeExclusion(t *Timeline) []result.Finding {

@@ -16,12 +16,11 @@ import (
 // lock. Nothing in the stock of that run can be relied upon, even if it
 // happens to come out even, so the verdict is a mismatch.
 func fence() Check {
-	return Check{
+	return check(Check{
 		Name:     "fence",
 		Summary:  "tokens of accepted commits never go back",
 		Property: result.Fencing,
-		Judge:    rebuilt(judgeFence),
-	}
+	}, judgeFence)
 }
 
 func judgeFence(t *Timeline) []result.Finding {

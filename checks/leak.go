@@ -18,12 +18,11 @@ import (
 // notice. Whose a renewal is, is told by its value; one without a value counts
 // only when its instance has no purchase under way at all.
 func leak() Check {
-	return Check{
+	return check(Check{
 		Name:     "leak",
 		Summary:  "no renewal and no key outlives its purchase",
 		Property: result.Leak,
-		Judge:    rebuilt(judgeLeak),
-	}
+	}, judgeLeak)
 }
 
 func judgeLeak(t *Timeline) []result.Finding {

@@ -23,12 +23,11 @@ import (
 // notice. Only time with nobody inside counts there. A key that was gone before
 // its holder died explains nothing, and doesn't have to.
 func progress() Check {
-	return Check{
+	return check(Check{
 		Name:     "progress",
 		Summary:  "whoever can buy gets to buy, also after a holder has died",
 		Property: result.Progress,
-		Judge:    rebuilt(judgeProgress),
-	}
+	}, judgeProgress)
 }
 
 func judgeProgress(t *Timeline) []result.Finding {

@@ -11,12 +11,11 @@ import (
 // reconciliation counts what was sold against what there was, and compares the
 // inventory's orders with the commits that the instances made.
 func reconciliation() Check {
-	return Check{
+	return check(Check{
 		Name:     "reconciliation",
 		Summary:  "orders and stock left add up to the initial stock",
 		Property: result.Reconciliation,
-		Judge:    rebuilt(judgeReconciliation),
-	}
+	}, judgeReconciliation)
 }
 
 func judgeReconciliation(t *Timeline) []result.Finding {

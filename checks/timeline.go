@@ -11,8 +11,9 @@ import (
 
 // Timeline is a history put in order: who bought what, who held the key on the
 // server when, and how the stock moved. It points into the history that it was
-// made from and changes nothing there.
+// made from and changes nothing there. It isn't safe for concurrent use.
 type Timeline struct {
+	History   history.History // that it was made from
 	Plan      history.Plan
 	Events    []*history.Event // by time; at the same time, in the order of the file
 	Purchases []*Purchase      // in the order in which they first appear
@@ -30,6 +31,7 @@ type Timeline struct {
 
 	last  time.Duration
 	byID  map[string]*Purchase
+	found *[]Trace // once they were asked for
 	exits map[int][]*history.Event
 }
 
@@ -37,7 +39,7 @@ type Timeline struct {
 // makes no sense is left out, never guessed.
 func Reconstruct(h history.History) *Timeline {
 	t := &Timeline{
-		Plan:   h.Plan,
+		History: h, Plan: h.Plan,
 		Events: byTime(h.Events),
 		byID:   make(map[string]*Purchase),
 		exits:  make(map[int][]*history.Event),

@@ -51,11 +51,20 @@ func (l Link) Cause() Cause {
 // the shelf. It is empty when there are none.
 func Traces(h history.History) []Trace { return Reconstruct(h).traces() }
 
-// traces gives the i-th unit too many to the i-th unit that a stale commit
+// traces finds them once.
+func (t *Timeline) traces() []Trace {
+	if t.found == nil {
+		found := t.findTraces()
+		t.found = &found
+	}
+	return *t.found
+}
+
+// findTraces gives the i-th unit too many to the i-th unit that a stale commit
 // brought back: each such unit becomes one sale beyond the stock, or stays on
 // the shelf. Of several units that one commit brought back, each stands for
 // one sale that the commit didn't know of.
-func (t *Timeline) traces() []Trace {
+func (t *Timeline) findTraces() []Trace {
 	var found []Trace
 	beyond := len(t.Commits) - t.Plan.Stock
 	ungranted := t.ungranted()

@@ -17,12 +17,11 @@ import (
 // somebody else's key was answered with 1, and what that did is for the other
 // checks to say.
 func truth() Check {
-	return Check{
+	return check(Check{
 		Name:     "truth",
 		Summary:  "what the lock told its caller is what the servers answered",
 		Property: result.Truth,
-		Judge:    rebuilt(judgeTruth),
-	}
+	}, judgeTruth)
 }
 
 func judgeTruth(t *Timeline) []result.Finding {

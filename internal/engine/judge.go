@@ -46,21 +46,18 @@ func (r *run) tell(out result.Run, err error) {
 
 // Judge is a history's result under checks: the same, whenever it is judged.
 func Judge(h history.History, list []checks.Check) result.Run {
-	p := h.Plan
+	p, t := h.Plan, checks.Reconstruct(h)
 	out := result.Run{
 		Scenario: p.Scenario, Hazard: result.Hazard(p.Hazard), Lock: p.Lock, Alias: p.Alias,
 		Backend: p.Backend, Server: p.Server, Simulated: p.Simulated,
 		Expected: result.Expectation(p.Expected), Seed: p.Seed, Command: p.Command,
 		TTLMS: float64(p.TTL.Microseconds()) / 1000, Calls: checks.Calls(h), Renews: p.Renews, Fenced: p.Fenced,
-		Stock: result.Stock{Initial: p.Stock, Left: checks.Left(h)},
-		Sold:  checks.Sold(h), LostUpdates: checks.LostUpdates(h),
-		DoubleHolds: checks.DoubleHolds(h), FenceRefused: checks.FenceRefused(h),
-		Story: checks.Explain(h), Evidence: []result.Evidence{}, Findings: []result.Finding{},
+		Stock: result.Stock{Initial: p.Stock, Left: t.Left()},
+		Sold:  t.Sold(), LostUpdates: t.LostUpdates(),
+		DoubleHolds: t.DoubleHolds(), FenceRefused: t.FenceRefused(),
+		Story: t.Explain(), Evidence: []result.Evidence{}, Findings: t.Judge(list),
 	}
 	out.Oversold = max(0, out.Sold-p.Stock)
-	for _, c := range list {
-		out.Findings = append(out.Findings, c.Judge(h)...)
-	}
 	for _, e := range h.Events {
 		switch e.Kind {
 		case history.FaultInjected:

@@ -80,10 +80,10 @@ install_browser() {
 # install WHAT PURPOSE PACKAGES installs packages, or says how.
 install() {
   if ! command -v apt-get >/dev/null; then
-    say "$1 are not installed; install them with your package manager $2"
+    say "missing, to be installed with your package manager $2: $1"
     return
   fi
-  say "$1 are needed $2 (Debian packages: $3)"
+  say "to be installed $2: $1 (Debian packages: $3)"
   if ! may_install; then
     say "installing them needs root; the command is:"
     say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $3"

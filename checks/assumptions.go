@@ -31,7 +31,7 @@ func (t *Timeline) assumptions() []result.Finding {
 	}
 	var fs []result.Finding
 	for _, judge := range []func(*Timeline) []result.Finding{
-		whole, playedOut, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, serversAnswered, shopInTime, enoughSold,
+		whole, playedOut, faultsProven, faultsFailed, serversHealthy, instancesStayed, machineRan, serversAnswered, serversInTime, shopInTime, enoughSold,
 	} {
 		fs = append(fs, judge(t)...)
 	}

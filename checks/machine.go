@@ -16,17 +16,21 @@ func machineRan(t *Timeline) []result.Finding {
 	if t.Plan.TTL <= 0 {
 		return nil
 	}
-	bound := t.Plan.TTL / 2
-	if t.Plan.Renews {
-		bound = t.Plan.TTL / 3
-	}
-	events, longest := t.tooLongStill(bound)
+	events, longest := t.tooLongStill(t.tooLong())
 	if longest == nil || !t.accused() || t.guiltyAnyway() {
 		return nil
 	}
 	return []result.Finding{doubt(true, events,
 		"this machine stood still for %s from %s on (%s in all), which alone may end a lock's hold: its TTL is %s",
 		span(longest.Took), seconds(longest.At-longest.Took), counted(len(events), "stall"), span(t.Plan.TTL))}
+}
+
+// tooLong is a time after which a key may have expired of that alone.
+func (t *Timeline) tooLong() time.Duration {
+	if t.Plan.Renews {
+		return t.Plan.TTL / 3
+	}
+	return t.Plan.TTL / 2
 }
 
 // tooLongStill are the numbers of the times under load in which this machine stood

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"slices"
 	"time"
 
 	"github.com/oversell/oversell/history"
@@ -38,4 +39,61 @@ func serversAnswered(t *Timeline) []result.Finding {
 // overlap is how much of a time lies within a gap.
 func overlap(g gap, from, until time.Duration) time.Duration {
 	return max(0, min(g.Until, until)-max(g.From, from))
+}
+
+// serversInTime doubts what a run holds against a lock when a command of its own
+// took as long as a machine may stand still, for no reason but that the server,
+// or the way to it, was too busy.
+func serversInTime(t *Timeline) []result.Finding {
+	if t.Plan.TTL <= 0 {
+		return nil
+	}
+	var events []int64
+	var longest *history.Event
+	for _, e := range t.Events {
+		underLoad := e.At >= t.Start && e.At-e.Took <= t.End
+		if e.Away <= t.tooLong() || !underLoad || t.heldUp(e.At-e.Took, e.At) {
+			continue
+		}
+		events = append(events, e.N)
+		if longest == nil || e.Away > longest.Away {
+			longest = e
+		}
+	}
+	if longest == nil || !t.accused() || t.guiltyAnyway() {
+		return nil
+	}
+	slices.Sort(events)
+	return []result.Finding{doubt(true, events,
+		"%s, or the way to it, took %s for the %s of %s at %s without any fault (%s in all), which alone may end a lock's hold: its TTL is %s",
+		longest.Server, span(longest.Away), longest.Command, instanceName(longest.Instance), seconds(longest.At),
+		counted(len(events), "such answer"), span(t.Plan.TTL))}
+}
+
+// heldUp reports whether a fault may have kept a server from answering, or a
+// reply from arriving, at any moment of a time. Those that only prolong a business
+// call don't.
+func (t *Timeline) heldUp(from, until time.Duration) bool {
+	for _, f := range t.Faults {
+		if slices.Contains(ofCalls, f.Fault) || f.At-f.Took > until {
+			continue
+		}
+		if max(f.At, t.healedAt(f)) >= from {
+			return true
+		}
+	}
+	return false
+}
+
+// ofCalls are the faults that touch nothing but business calls.
+var ofCalls = []string{"slow-call", "outlast", "hold-overtaker", "hold-until-next"}
+
+// healedAt is when a fault was undone, 0 when nothing was.
+func (t *Timeline) healedAt(f *history.Event) time.Duration {
+	for _, e := range t.Events {
+		if e.Kind == history.FaultHealed && e.Step == f.Step && e.At >= f.At {
+			return e.At
+		}
+	}
+	return 0
 }

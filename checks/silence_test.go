@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,6 +57,49 @@ func TestAServerThatIsSilentWhileNobodyCanBuy(t *testing.T) {
 				assert.Len(t, found[0].Events, 2)
 				assert.Equal(t, result.Inconclusive, result.VerdictOf(judge("", tc.h)))
 				assert.Contains(t, found[0].Text, "redis didn't answer the harness either, for ")
+			}
+		})
+	}
+}
+
+// delayed lets the first reply on the wire have been away for so long.
+func delayed(h history.History, k history.Kind, took int) history.History {
+	h.Events = slices.Clone(h.Events)
+	e := at(h, kind(k))
+	e.Took, e.Away = ms(took), ms(took)
+	return h
+}
+
+func TestAServerThatIsTooBusyForTheTTL(t *testing.T) {
+	t.Parallel()
+	at1 := func(h history.History) int { return int(at(h, kind(history.WireAcquired)).At / ms(1)) }
+	fault := func(h history.History, name string) history.History {
+		return with(h, history.Event{At: ms(at1(h)), Kind: history.FaultInjected, Fault: name, Step: 1, Took: ms(5), Text: "proof"})
+	}
+	for name, tc := range map[string]struct {
+		h     history.History
+		doubt bool
+	}{
+		"while the lock had to renew":                {delayed(renewing(incident()), history.WireAcquired, 110), true},
+		"too shortly for a lock that renews":         {delayed(renewing(incident()), history.WireAcquired, 90), false},
+		"and a lock that renews stalled":             {delayed(renewing(standstill()), history.WireAcquired, 110), true},
+		"and a lock without renewal stalled":         {delayed(standstill(), history.WireAcquired, 160), false},
+		"and nothing came of it":                     {delayed(renewing(good()), history.WireAcquired, 110), false},
+		"as a fault wanted it":                       {delayed(fault(renewing(incident()), "freeze-server"), history.WireAcquired, 110), false},
+		"and a fault only prolonged a business call": {delayed(fault(renewing(incident()), "slow-call"), history.WireAcquired, 110), true},
+		"but the planned fault explains it":          {delayed(incident(), history.WireAcquired, 160), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found := serversInTime(Reconstruct(tc.h))
+			if !tc.doubt {
+				assert.Empty(t, found)
+				return
+			}
+			if assert.Len(t, found, 1) {
+				assert.True(t, found[0].Voids)
+				assert.Equal(t, result.Inconclusive, result.VerdictOf(judge("", tc.h)))
+				assert.Contains(t, found[0].Text, "or the way to it, took 110 ms for the ")
 			}
 		})
 	}

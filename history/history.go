@@ -97,6 +97,7 @@ type Event struct {
 	Step  int            `json:"step,omitempty"` // 1, 2, ... in the plan
 	Phase string         `json:"phase,omitempty"`
 	Took  time.Duration  `json:"took,omitempty"` // nanoseconds
+	Away  time.Duration  `json:"away,omitempty"` // of Took, how long the server and the way to it needed; of replies on the wire
 	Text  string         `json:"text,omitempty"`
 	Err   string         `json:"err,omitempty"`
 	Info  map[string]any `json:"info,omitempty"`

@@ -35,6 +35,9 @@ func (r *run) onWire(_ context.Context, p wire.Point, x *wire.Exchange) wire.Act
 		e.Kind = answeredKinds[x.Role]
 	}
 	e.Took = e.At - x.Parsed
+	if p == wire.OnReply {
+		e.Away = x.Answered - x.Forwarded
+	}
 	r.rec.Record(e)
 	return wire.Pass
 }

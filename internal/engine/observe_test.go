@@ -60,10 +60,10 @@ func TestWireIsRecordedFromTheReplies(t *testing.T) {
 			}
 			want := history.Event{
 				N: 1, At: c.x.Answered, Kind: c.kind, Instance: 3, Server: "redis", Command: "SET", Role: string(c.x.Role),
-				Key: "lock", Value: "v", Text: c.x.Reply.Text, Done: c.x.Reply.Granted(), Took: 2 * time.Second,
+				Key: "lock", Value: "v", Text: c.x.Reply.Text, Done: c.x.Reply.Granted(), Took: 2 * time.Second, Away: time.Second,
 			}
 			if c.point == wire.OnLost {
-				want.At, want.Took = 10*time.Second, 9*time.Second
+				want.At, want.Took, want.Away = 10*time.Second, 9*time.Second, 0
 			}
 			require.Equal(t, []history.Event{want}, r.rec.Events())
 		})

@@ -12,7 +12,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Packages in which goroutines meet.
 RACY := ./cluster/... ./faults/... ./history/... ./instance/... ./internal/... ./locks/... ./metrics/... ./wire/...
 
-.PHONY: demo test check build images setup docs man matrix explore clean help
+.PHONY: demo test check build images setup docs man matrix versions explore clean help
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ man: build ## Write manual pages and shell completions below bin/share
 
 matrix: build ## Play every scenario under every lock, and bring the README's matrix up to date
 	@scripts/matrix.sh $(BIN) $(RUNS) $(MATRIX)
+
+versions: build images ## Play short scenarios on every server version, and bring the tables of docs/matrix.md up to date
+	@scripts/versions.sh $(BIN) $(RUNS)
 
 explore: build ## Explore every lock under every hazard, and bring the table of docs/explore.md up to date
 	@scripts/explore.sh $(BIN)

@@ -52,15 +52,17 @@ func (t *Timeline) tooLongStill(bound time.Duration) (events []int64, longest *h
 }
 
 // accused reports whether any other check holds something against the lock.
-func (t *Timeline) accused() bool {
-	for _, judge := range []func(*Timeline) []result.Finding{
-		judgeReconciliation, judgeExclusion, judgeFence, judgeProgress, judgeLeak, judgeTruth,
-	} {
-		if result.VerdictOf(judge(t)).Violation() {
-			return true
-		}
-	}
-	return false
+func (t *Timeline) accused() bool { return t.accusedOfMore() || t.accusedBy(judgeProgress) }
+
+// accusedOfMore is accused of more than that nobody got on.
+func (t *Timeline) accusedOfMore() bool {
+	return t.accusedBy(judgeReconciliation, judgeExclusion, judgeFence, judgeLeak, judgeTruth)
+}
+
+func (t *Timeline) accusedBy(judges ...func(*Timeline) []result.Finding) bool {
+	return slices.ContainsFunc(judges, func(judge func(*Timeline) []result.Finding) bool {
+		return result.VerdictOf(judge(t)).Violation()
+	})
 }
 
 // guiltyAnyway reports whether a machine that stood still changes nothing about

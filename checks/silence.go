@@ -41,9 +41,9 @@ func overlap(g gap, from, until time.Duration) time.Duration {
 	return max(0, min(g.Until, until)-max(g.From, from))
 }
 
-// serversInTime doubts what a run holds against a lock when a command of its own
-// took as long as a machine may stand still, for no reason but that the server,
-// or the way to it, was too busy.
+// serversInTime doubts what a run holds against a lock, other than that nobody
+// got on, when a command of its own took as long as a machine may stand still,
+// for no reason but that the server, or the way to it, was too busy.
 func serversInTime(t *Timeline) []result.Finding {
 	if t.Plan.TTL <= 0 {
 		return nil
@@ -60,7 +60,7 @@ func serversInTime(t *Timeline) []result.Finding {
 			longest = e
 		}
 	}
-	if longest == nil || !t.accused() || t.guiltyAnyway() {
+	if longest == nil || !t.accusedOfMore() || t.guiltyAnyway() {
 		return nil
 	}
 	slices.Sort(events)

@@ -149,10 +149,10 @@ func (s *sitting) lane(ctx context.Context, eng player, cells []*matrix.Cell, at
 // heavy reports whether a scenario keeps a small machine busy by itself: every
 // attempt goes to five servers, or there is a crowd.
 func heavy(s scenarios.Scenario) bool {
-	return s.Shape == cluster.Quorum || s.Load.Buyers > crowd
+	return s.Shape == cluster.Quorum || max(s.Load.Buyers, s.Load.Requests) > crowd
 }
 
-// crowd is how many buyers make one.
+// crowd is how many buyers, or purchases of theirs, make one.
 const crowd = 200
 
 // parallel is how many cells are played at a time, of those of which the

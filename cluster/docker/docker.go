@@ -1,6 +1,7 @@
 // Package docker starts clusters in containers, by testcontainers-go.
 //
-// Servers are published on 127.0.0.1 only. Each cluster has a network of its
+// Servers are published on 127.0.0.1 only, and reached without that detour where
+// this machine sees their network. Each cluster has a network of its
 // own for clients and sentinels; the sentinel shape has a second one for
 // replication, so that replication can be cut while everyone else stays
 // connected. Every container and network carries labels that say which

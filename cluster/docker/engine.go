@@ -28,6 +28,8 @@ type engine struct {
 
 	// host is the address on which published ports were last seen to answer.
 	host atomic.Pointer[string]
+	// detour is set once a server couldn't be reached but through its published port.
+	detour atomic.Bool
 }
 
 // connectTimeout bounds everything up to the first useful answer.

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -28,6 +29,7 @@ type node struct {
 
 	mu      sync.Mutex
 	addr    string // where it was last published
+	direct  string // a shorter way to the server, "" for none
 	down    bool   // killed and not restarted
 	version string
 }
@@ -68,7 +70,7 @@ func (n *node) Version() string {
 
 func (n *node) Dial(ctx context.Context) (net.Conn, error) {
 	n.mu.Lock()
-	addr, down := n.addr, n.down
+	addr, down := cmp.Or(n.direct, n.addr), n.down
 	n.mu.Unlock()
 	if down || addr == "" {
 		// The port may be another container's by now.
@@ -134,8 +136,12 @@ func (n *node) awaitReady(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		direct := ""
+		if n.role != cluster.RoleSentinel { // to those goes next to nothing
+			direct = n.launch.engine.shortcut(ctx, n, addr)
+		}
 		n.mu.Lock()
-		n.addr, n.down = addr, false
+		n.addr, n.direct, n.down = addr, direct, false
 		n.mu.Unlock()
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -115,4 +116,23 @@ func TestClustersOfOneRun(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(two.LogDir, "redis.log"))
 	require.NoError(t, err)
 	assert.Contains(t, string(log), "Ready to accept connections")
+}
+
+// Whoever answers at the shorter way must be the same server.
+func TestShortcut(t *testing.T) {
+	b := backend(t)
+	one, other := start(t, b, spec(t, cluster.Single)).Node("redis").(*node), start(t, b, spec(t, cluster.Single)).Node("redis").(*node)
+	published := nodeAt{one, one.Addr()}
+	assert.True(t, sameServer(within(t), one, published))
+	assert.False(t, sameServer(within(t), other, published))
+	assert.False(t, sameServer(within(t), nodeAt{one, net.JoinHostPort(loopback, "1")}, published), "nobody answers there")
+
+	if runtime.GOOS == "linux" && remoteHost(one.launch.engine.endpoint) == "" {
+		conn, err := one.Dial(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, one.Announced(), conn.RemoteAddr().String(), "an engine on this machine")
+		require.NoError(t, conn.Close())
+	}
+	t.Setenv(hostVariable, loopback)
+	assert.Empty(t, one.launch.engine.shortcut(t.Context(), one, one.Addr()), "the user has said where servers are")
 }

@@ -88,8 +88,15 @@ func playedOut(t *Timeline) []result.Finding {
 	return nil
 }
 
-// faultsProven wants a proof of every step that isn't optional.
+// faultsProven wants a proof of every step that isn't optional, and of every
+// other whose moment came.
 func faultsProven(t *Timeline) []result.Finding {
+	due := make(map[int]*history.Event)
+	for _, e := range t.Due {
+		if due[e.Step] == nil {
+			due[e.Step] = e
+		}
+	}
 	proven := make(map[int]bool)
 	for _, e := range t.Faults {
 		if e.Text != "" {
@@ -98,7 +105,14 @@ func faultsProven(t *Timeline) []result.Finding {
 	}
 	var fs []result.Finding
 	for i, s := range t.Plan.Steps {
-		if !s.Optional && !proven[i+1] {
+		if proven[i+1] {
+			continue
+		}
+		switch first := due[i+1]; {
+		case first != nil:
+			fs = append(fs, doubt(true, []int64{first.N}, "step %d (%s, %s) was due at %s and left no evidence that it happened",
+				i+1, s.Fault, s.When, seconds(first.At)))
+		case !s.Optional:
 			fs = append(fs, doubt(true, nil, "step %d (%s, %s) left no evidence that it happened", i+1, s.Fault, s.When))
 		}
 	}

@@ -74,6 +74,12 @@ var mutations = []struct {
 		"progress", result.Stalled, false, "nobody acquired for 459 ms from 0.021 s on"},
 	{"a step without evidence", func(h *history.History) { at(*h, kind(history.FaultInjected)).Text = "" },
 		"assumptions", result.Inconclusive, true, "step 1 (slow-call, planned) left no evidence"},
+	{"an optional step that was due and left no evidence", func(h *history.History) {
+		h.Plan.Steps = append(h.Plan.Steps, history.Step{Fault: "delay", When: "renewing", Optional: true})
+		e := at(*h, of(history.SoldOut, "1.1.2"))
+		*e = history.Event{N: e.N, At: e.At, Kind: history.FaultDue, Fault: "delay", Step: 2}
+	},
+		"assumptions", result.Inconclusive, true, "step 2 (delay, renewing) was due at"},
 	{"a step that wasn't played", func(h *history.History) {
 		h.Plan.Steps = append(h.Plan.Steps, history.Step{Fault: "kill-master", When: "later"})
 	}, "assumptions", result.Inconclusive, true, "step 2 (kill-master, later)"},

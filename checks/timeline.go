@@ -20,6 +20,7 @@ type Timeline struct {
 	Grants    []*Grant         // in the order in which the servers granted them
 	Holds     []*Hold          // each put together from its grants, by the first of them
 	Commits   []Commit         // in commit order
+	Due       []*history.Event // fault.due
 	Faults    []*history.Event // fault.injected
 
 	// Start and End are the times between which the load ran. Without such
@@ -89,6 +90,8 @@ func (t *Timeline) readMarks() {
 			t.Counted = e
 		case history.InstanceExited:
 			t.exits[e.Instance] = append(t.exits[e.Instance], e)
+		case history.FaultDue:
+			t.Due = append(t.Due, e)
 		case history.FaultInjected:
 			t.Faults = append(t.Faults, e)
 		case history.OrderFound:

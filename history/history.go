@@ -57,6 +57,7 @@ const (
 	LoadEnded      Kind = "load.ended"      // Phase: "done", "sold out", "stalled" or "interrupted"; Text: why
 	RunEnded       Kind = "run.ended"       //
 	RunFailed      Kind = "run.failed"      // Err: why the run came to no verdict
+	FaultDue       Kind = "fault.due"       // Fault, Step, Instance and Purchase of the target: the moment to inject it has come
 	FaultInjected  Kind = "fault.injected"  // Fault, Step, Instance and Purchase of the target, Text (proof), Took: since the act began
 	FaultFailed    Kind = "fault.failed"    // Fault, Step, Err: no evidence, Took
 	FaultHealed    Kind = "fault.healed"    // Fault, Step, Text

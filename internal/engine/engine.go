@@ -33,15 +33,15 @@ type Config struct {
 	InventoryBackend cluster.Backend
 	World            instance.World // lock kinds, and how to open the inventory
 	Checks           []checks.Check
-	Worker           []string                // command line of an instance process, e.g. /path/to/oversell instance
-	Dir              string                  // under which each run gets a directory
-	Reuse            bool                    // runs may get servers that an earlier run has left as they were
-	AllowSimulated   bool                    // a simulated backend's results may satisfy a gate
-	Progress         func(Progress)          // called often, by one goroutine for each run; must not block. May be nil
-	Ended            func(Ended)             // called when a trial is over, whatever came of it, and its servers are gone. May be nil
-	Disable          func(fault string) bool // test hook: faults that are left out. May be nil
-	Version          string                  // of oversell, for plan.json
-	Observer         Observer                // may be nil
+	Worker           []string            // command line of an instance process, e.g. /path/to/oversell instance
+	Dir              string              // under which each run gets a directory
+	Reuse            bool                // runs may get servers that an earlier run has left as they were
+	AllowSimulated   bool                // a simulated backend's results may satisfy a gate
+	Progress         func(Progress)      // called often, by one goroutine for each run; must not block. May be nil
+	Ended            func(Ended)         // called when a trial is over, whatever came of it, and its servers are gone. May be nil
+	Disable          func(step int) bool // test hook: steps (1, 2, ...) whose moment comes and whose fault then does nothing. May be nil
+	Version          string              // of oversell, for plan.json
+	Observer         Observer            // may be nil
 }
 
 // Observer hears of every trial as it goes on. Its methods are called

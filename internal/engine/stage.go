@@ -20,7 +20,7 @@ type stage struct {
 	target  faults.Target // without instance and moment
 	rec     *history.Recorder
 	hosts   func(id int) *instance.Host
-	disable func(fault string) bool
+	disable func(step int) bool // a test's: steps whose fault does nothing
 
 	mu       sync.Mutex
 	counts   []int  // per step: how often its point was reached
@@ -45,7 +45,7 @@ type call struct {
 	overtaken bool // someone else's call began meanwhile
 }
 
-func newStage(run context.Context, steps []faults.Step, t faults.Target, hosts func(int) *instance.Host, disable func(string) bool) *stage {
+func newStage(run context.Context, steps []faults.Step, t faults.Target, hosts func(int) *instance.Host, disable func(int) bool) *stage {
 	return &stage{
 		run: run, steps: steps, target: t, rec: t.History, hosts: hosts, disable: disable,
 		counts: make([]int, len(steps)), injected: make([]bool, len(steps)), begun: make([]bool, len(steps)),
@@ -239,7 +239,8 @@ const injectBound = 30 * time.Second
 func (s *stage) inject(ctx context.Context, i int, m faults.Moment) {
 	st := s.steps[i]
 	name := st.Do.Name()
-	if s.disable != nil && s.disable(name) {
+	s.rec.Record(history.Event{Kind: history.FaultDue, Fault: name, Step: i + 1, Instance: m.Instance, Purchase: m.Purchase})
+	if s.disable != nil && s.disable(i+1) {
 		return
 	}
 	t := s.target

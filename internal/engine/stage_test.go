@@ -182,13 +182,18 @@ func TestFailedFaultLeavesNoEvidence(t *testing.T) {
 	require.Equal(t, 1, failed[0].Step)
 }
 
-func TestDisabledFaultIsLeftOut(t *testing.T) {
+func TestDisabledFaultDoesNothingWhenItIsDue(t *testing.T) {
 	var log notes
-	s, rec := testStage(t, faults.Step{When: faults.Trigger{Point: faults.Called}, Do: noted{name: "f", log: &log}})
-	s.disable = func(name string) bool { return name == "f" }
+	step := faults.Step{When: faults.Trigger{Point: faults.Called}, Do: noted{name: "f", log: &log}}
+	s, rec := testStage(t, step, step)
+	s.disable = func(step int) bool { return step == 2 }
 	s.onCall(t.Context(), instance.Call{Purchase: "1.1.1"})
-	require.Empty(t, log.moments)
-	require.Empty(t, rec.Events())
+	require.Len(t, log.moments, 1)
+	require.Len(t, events(rec, history.FaultInjected), 1)
+	due := events(rec, history.FaultDue)
+	require.Len(t, due, 2)
+	require.Equal(t, "1.1.1", due[1].Purchase)
+	require.Equal(t, 2, due[1].Step)
 }
 
 func TestHealsNewestFirstAtTheEndAndSoonerWhenAsked(t *testing.T) {

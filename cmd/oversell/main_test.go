@@ -13,5 +13,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == instanceCommand {
 		os.Exit(realMain())
 	}
+	if len(os.Args) > 2 && os.Args[1] == mutantCommand {
+		os.Exit(mutantInstance(os.Args[2]))
+	}
 	testscript.Main(m, map[string]func(){"oversell": func() { os.Exit(realMain()) }})
 }

@@ -48,6 +48,9 @@ type Load struct {
 	StallAfter time.Duration
 	// Linger is how long the wire is still watched after the last buyer is done.
 	Linger time.Duration
+	// ClientRetries is how often the lock's Redis client repeats a command that
+	// got no answer, without telling the lock. 0 is never.
+	ClientRetries int
 }
 
 // WithTTL returns l with another TTL. A longer one keeps the key of a dead or a

@@ -67,6 +67,7 @@ func (l Load) validate(ps *problems) {
 	positive(l.StallAfter, "load.stallafter")
 	ps.add(l.MinTTL < 0 || l.MinTTL > l.TTL, "load.minttl", "must not be longer than the TTL (%s)", l.TTL)
 	ps.add(l.Linger < 0, "load.linger", "can't be negative")
+	ps.add(l.ClientRetries < 0, "load.clientretries", "can't be negative")
 }
 
 func validateStep(ps *problems, i int, st faults.Step) {

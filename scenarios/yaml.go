@@ -32,16 +32,17 @@ type document struct {
 }
 
 type loadDoc struct {
-	Stock      int           `yaml:"stock"`
-	Instances  int           `yaml:"instances"`
-	Buyers     int           `yaml:"buyers"`
-	Requests   int           `yaml:"requests,omitempty"`
-	TTL        time.Duration `yaml:"ttl"`
-	MinTTL     time.Duration `yaml:"minttl,omitempty"`
-	Call       time.Duration `yaml:"call"`
-	RetryEvery time.Duration `yaml:"retryevery"`
-	StallAfter time.Duration `yaml:"stallafter"`
-	Linger     time.Duration `yaml:"linger,omitempty"`
+	Stock         int           `yaml:"stock"`
+	Instances     int           `yaml:"instances"`
+	Buyers        int           `yaml:"buyers"`
+	Requests      int           `yaml:"requests,omitempty"`
+	TTL           time.Duration `yaml:"ttl"`
+	MinTTL        time.Duration `yaml:"minttl,omitempty"`
+	Call          time.Duration `yaml:"call"`
+	RetryEvery    time.Duration `yaml:"retryevery"`
+	StallAfter    time.Duration `yaml:"stallafter"`
+	Linger        time.Duration `yaml:"linger,omitempty"`
+	ClientRetries int           `yaml:"clientretries,omitempty"`
 }
 
 type stepDoc struct {

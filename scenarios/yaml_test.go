@@ -63,6 +63,8 @@ func TestBadYAMLIsRefusedWithItsPlace(t *testing.T) {
 		"unknown shape":          {"shape: single", "shape: ring", `mine.yaml:4:8: shape must be single, sentinel or quorum, not "ring"`},
 		"unknown point":          {"point: called", "point: soon", `mine.yaml:16:19: steps[0].when.point must be one of`},
 		"zero stock":             {"stock: 10", "stock: 0", "mine.yaml:6:10: load.stock must be at least 1 unit"},
+		"negative retries":       {"  buyers: 20", "  buyers: 20\n  clientretries: -1", "mine.yaml:9:18: load.clientretries can't be negative"},
+		"retries of no number":   {"  buyers: 20", "  buyers: 20\n  clientretries: often", "mine.yaml:9:18:"},
 		"negative TTL":           {"ttl: 300ms", "ttl: -300ms", "mine.yaml:9:8: load.ttl must be longer than 0"},
 		"more instances":         {"instances: 2", "instances: 21", "mine.yaml:8:11: load.buyers must be at least as many as there are instances (21)"},
 		"missing value":          {"  stallafter: 3s\n", "", "mine.yaml:6:3: load.stallafter must be longer than 0"},

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oversell/oversell/checks"
+	"github.com/oversell/oversell/cluster/embedded"
+	"github.com/oversell/oversell/cluster/process"
 	"github.com/oversell/oversell/instance"
 	"github.com/oversell/oversell/internal/doctor"
 	"github.com/oversell/oversell/internal/engine"
@@ -29,6 +33,14 @@ var mutants = map[string]func(*app){
 	"a renewal that is never sent":                  weaker(renewNothing, "lua-watchdog"),
 	"a release that denies what it did":             denying,
 	"a majority of two in five":                     narrower("redlock-watchdog"),
+	"a TTL in the wrong unit": remade(func(c locks.Clients) locks.Clients {
+		c.Redis.AddHook(rewritten(func(set []any) { set[4] = "ex" }))
+		return c
+	}, "lua-release"),
+	"a TTL cut to nearly nothing": remade(func(c locks.Clients) locks.Clients {
+		c.Redis.AddHook(rewritten(func(set []any) { set[5] = 1 }))
+		return c
+	}, "lua-release"),
 	"a fence that lets every token through": func(a *app) {
 		a.open = fencing(a.open, func(int64) bool { return true })
 	},
@@ -65,7 +77,6 @@ func idle(a *app) {
 // without it, and not with it.
 func TestTheMatrixNoticesEveryMutant(t *testing.T) {
 	t.Parallel()
-	examples := func(name string) string { return filepath.Join("../../docs/examples/scenarios", name) }
 	const blind, liar = "a release that removes whoever's key it finds", "a release that denies what it did"
 	for _, c := range []struct {
 		control string // what the mutant is compared with: another one, "" for none
@@ -75,25 +86,27 @@ func TestTheMatrixNoticesEveryMutant(t *testing.T) {
 		with    int // the exit code with the mutant
 		without int // and without
 	}{
-		{"", []string{blind}, "embedded", []string{"repeated-release", "--lock", "lua-release,lua-watchdog", "--ttl", "2s"}, exitViolation, exitMet},
-		{"", []string{"a renewal that is never sent"}, "embedded", []string{"ttl-expiry", "--lock", "lua-watchdog", "--ttl", "2s"}, exitViolation, exitMet},
-		{"", []string{"a fence that lets every token through"}, "embedded", []string{"flushed", "bypass", "--lock", "safe"}, exitViolation, exitMet},
-		{"", []string{"a fence that lets every token through", "a fence that compares with the last write"}, "embedded",
-			[]string{"-f", examples("overtaken-inside.yaml"), "--lock", "safe"}, exitViolation, exitMet},
-		{"", []string{"a majority of two in five"}, "process", []string{"quorum-loses-one", "--lock", "redlock-watchdog"}, exitViolation, exitMet},
-		{"", []string{"no reconciliation"}, "embedded", []string{"ttl-expiry", "--lock", "naive", "--ttl", "1s"}, exitViolation, exitMet},
-		{"", []string{"no progress"}, "embedded", []string{"stuck-call", "--lock", "lua-watchdog", "--ttl", "1s"}, exitViolation, exitMet},
-		{"", []string{"no leak"}, "embedded", []string{"gone-at-release", "--lock", "leaky-watchdog", "--ttl", "3s"}, exitViolation, exitMet},
-		{"", []string{liar}, "embedded", []string{"lost-reply", "--lock", "lua-release"}, exitViolation, exitMet},
-		{liar, []string{"no truth"}, "embedded", []string{"lost-reply", "--lock", "lua-release"}, exitMet, exitViolation},
-		{"a fault that does nothing", []string{"no assumptions"}, "embedded", []string{"lost-reply", "--lock", "lua-release"}, exitMet, exitInconclusive},
+		{"", []string{blind}, embedded.Name, []string{"repeated-release", "--lock", "lua-release,lua-watchdog", "--ttl", "2s"}, exitViolation, exitMet},
+		{"", []string{"a renewal that is never sent"}, embedded.Name, []string{"ttl-expiry", "--lock", "lua-watchdog", "--ttl", "2s"}, exitViolation, exitMet},
+		{"", []string{"a fence that lets every token through"}, embedded.Name, []string{"flushed", "bypass", "--lock", "safe"}, exitViolation, exitMet},
+		{"", []string{"a fence that lets every token through", "a fence that compares with the last write"}, embedded.Name,
+			[]string{"-f", exampleFile("overtaken-inside"), "--lock", "safe"}, exitViolation, exitMet},
+		{"", []string{"a TTL in the wrong unit", "a TTL cut to nearly nothing"}, process.Name,
+			[]string{"-f", exampleFile("sub-second-ttl"), "--lock", "lua-release"}, exitViolation, exitMet},
+		{"", []string{"a majority of two in five"}, process.Name, []string{"quorum-loses-one", "--lock", "redlock-watchdog"}, exitViolation, exitMet},
+		{"", []string{"no reconciliation"}, embedded.Name, []string{"ttl-expiry", "--lock", "naive", "--ttl", "1s"}, exitViolation, exitMet},
+		{"", []string{"no progress"}, embedded.Name, []string{"stuck-call", "--lock", "lua-watchdog", "--ttl", "1s"}, exitViolation, exitMet},
+		{"", []string{"no leak"}, embedded.Name, []string{"gone-at-release", "--lock", "leaky-watchdog", "--ttl", "3s"}, exitViolation, exitMet},
+		{"", []string{liar}, embedded.Name, []string{"lost-reply", "--lock", "lua-release"}, exitViolation, exitMet},
+		{liar, []string{"no truth"}, embedded.Name, []string{"lost-reply", "--lock", "lua-release"}, exitMet, exitViolation},
+		{"a fault that does nothing", []string{"no assumptions"}, embedded.Name, []string{"lost-reply", "--lock", "lua-release"}, exitMet, exitInconclusive},
 	} {
 		args := append([]string{"run", "--all", "--backend", c.backend, "--allow-simulated",
 			"--stock", "25", "--instances", "2", "--buyers", "30", "--seed", "7"}, c.cells...)
 		play := func(name string, want int) {
-			t.Run(fmt.Sprintf("%s/%s", c.cells[0]+" "+c.cells[1], name), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%s", filepath.Base(strings.Join(c.cells[:2], " ")), cmp.Or(name, "none")), func(t *testing.T) {
 				t.Parallel()
-				if c.backend == "process" {
+				if c.backend == process.Name {
 					needsProcesses(t)
 				}
 				h := fullHarness()
@@ -232,6 +245,27 @@ func (s scripted) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			return next(ctx, cmd)
 		}
 		return err
+	}
+}
+
+// rewritten is a hook that changes the words of every SET before it is sent.
+type rewritten func(set []any)
+
+// DialHook implements redis.Hook.
+func (rewritten) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessPipelineHook implements redis.Hook.
+func (rewritten) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// ProcessHook implements redis.Hook.
+func (r rewritten) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "set" {
+			r(cmd.Args())
+		}
+		return next(ctx, cmd)
 	}
 }
 

@@ -39,7 +39,7 @@ func (e *Engine) newPlan(j Job, trial int) history.Plan {
 		Redis: e.version(j), Inventory: e.cfg.driver(), Fenced: j.Kind.Fenced, Renews: j.Kind.Renews,
 		Stock: l.Stock, Instances: l.Instances, Buyers: l.Buyers, Requests: l.Wanted(),
 		TTL: l.TTL, Call: l.Call, RetryEvery: l.RetryEvery, StallAfter: l.StallAfter,
-		MinSold: min(minSold, l.Stock),
+		MinSold: min(minSold, l.Stock), ClientRetries: l.ClientRetries,
 		Key:     keyOf(j.Kind, keyPrefix, s.Name), SKU: sku(j, seed, trial),
 		Seed: seed, Trial: trial, Steps: planSteps(s.Steps), Started: time.Now().UTC(),
 		Expected: string(j.expected()), Command: j.Command, Version: e.cfg.Version,

@@ -132,14 +132,14 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 	if how == loseSend {
 		if w.keep {
 			s := &w.steps[len(w.steps)-1]
-			s.p, s.what = p, w.shapeOf(b, p)
+			s.p, s.what = p, w.shapeOf(p)
 		}
 		w.saw(b, p, "lost")
 		w.lose(p)
 		w.settle(b, arrivals)
 		return false
 	}
-	seen, view := w.contentOf(p), b.view
+	seen, view := w.contentToKeep(p), b.view
 	reply, wrote := w.execute(b, p)
 	if how == loseReply {
 		w.saw(b, p, "reply lost")
@@ -158,7 +158,7 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 	}
 	w.mu.Unlock()
 	if heard {
-		w.saw(b, p, w.wordsOfReply(p, reply))
+		w.saw(b, p, w.wordsOfReply(p, reply, b.wordFor))
 	}
 	w.hear(p, reply)
 	w.settle(b, arrivals)

@@ -17,7 +17,8 @@ func (w *world) crash(b *buyer) {
 	b.crashed = true
 	b.held = false
 	b.pend, b.trail = nil, nil
-	b.view = newView()
+	b.view, b.circle = newView(), circle{}
+	b.meetNobody()
 	for c := range b.conns {
 		c.queue = nil
 	}

@@ -39,7 +39,7 @@ type pending struct {
 	seq    int
 	sent   uint64 // when: the time at which the latest step of time had ended
 	keys   uint64 // that it touches, as bits
-	shape  string // in words that don't depend on random values
+	shape  string // in words of its buyer's, which don't depend on random values
 	named  string // as shape, with the numbers of random values
 	tokens int    // that the buyer had come up with before
 	folded bool   // the buyer goes round in a circle, and asks once more ...
@@ -69,8 +69,9 @@ type buyer struct {
 	starting bool // its locker is being made: what that sends has no order with anything
 	done     bool
 	crashed  bool
-	held     bool // its messages are held up
-	view     view // what it has seen so far
+	held     bool  // its messages are held up
+	view     view  // what it has seen so far, in its own words
+	met      []int // whose values it knows: itself, and others in the order in which it has seen them
 	trail    []fold
 	circle   circle
 	tokens   int // random values of its own so far
@@ -85,6 +86,7 @@ type fold struct {
 	seen  uint64
 
 	tokens int // that the buyer had come up with before
+	met    int // how many it knew
 	seq    int // of the command
 }
 
@@ -107,13 +109,14 @@ func (b *buyer) arrive(p *pending) {
 	b.arrivals++
 	b.silent = 0
 	b.w.seq++
-	p.seq, p.sent, p.keys = b.w.seq, b.w.stamp, keysOf(p)
-	p.shape = b.w.shapeOf(b, p)
+	p.seq, p.sent, p.keys = b.w.seq, b.w.stamp, b.w.keysOf(p)
+	b.comeUp(p)
+	p.shape = shapeOf(p, b.wordFor)
 	if p.kind == ofCommand {
 		p.tokens = b.tokens
 		b.recognise(p)
 		b.w.numberTokens(b, p)
-		p.named = b.w.shapeOf(b, p)
+		p.named = shapeOf(p, b.wordFor)
 	} else {
 		p.named = p.shape
 	}
@@ -134,7 +137,7 @@ func (b *buyer) recognise(p *pending) {
 	content := b.w.contentOf(p)
 	for i := len(b.trail) - 1; i >= 0; i-- {
 		f := b.trail[i]
-		if f.shape != b.anonymous(p.shape, f.tokens) || b.leftBehindSince(f.seq) {
+		if f.shape != anonymous(p.shape, f.tokens) || b.leftBehindSince(f.seq) {
 			continue
 		}
 		p.shape, p.tokens = f.shape, f.tokens
@@ -148,6 +151,9 @@ func (b *buyer) recognise(p *pending) {
 			}
 		}
 		b.view, b.trail, b.tokens = f.view, b.trail[:i], max(f.tokens, b.newest(p))
+		if len(b.pend) == 0 && len(b.circle.shapes) == 0 { // else something may be in words of those whom it has met since
+			b.met = b.met[:f.met]
+		}
 		return
 	}
 	p.onWay = b.circle.at != nil && b.circle.seen == content && slices.Contains(b.circle.shapes, p.shape)
@@ -155,7 +161,7 @@ func (b *buyer) recognise(p *pending) {
 
 // foldAt is the point at which b waits with p.
 func (b *buyer) foldAt(p *pending, v view, seen uint64) fold {
-	return fold{shape: p.shape, view: v, seen: seen, tokens: p.tokens, seq: p.seq}
+	return fold{shape: p.shape, view: v, seen: seen, tokens: p.tokens, met: len(b.met), seq: p.seq}
 }
 
 // leftBehindSince reports whether a command that was sent since is still on its
@@ -235,7 +241,9 @@ const nowhereAddr = "127.0.0.1:1"
 
 // source draws what depends on nothing but what its buyer has seen. A generator
 // of the usual kind would remember how often it was asked, so that two states
-// which are the same but for that would go on differently.
+// which are the same but for that would go on differently. Buyers draw nearly the
+// same, and so pause as long as each other would in their place, unless the lock
+// draws values that must not be another's.
 type source struct {
 	b     *buyer
 	salt  uint64
@@ -251,9 +259,13 @@ func (s *source) Uint64() uint64 {
 		s.seen, s.drawn = s.b.view, 0
 	}
 	s.drawn++
-	return s.seen.number(s.salt).number(s.drawn).A
+	v := s.seen.number(s.salt)
+	if s.b.w.drawsValues {
+		v = v.number(uint64(s.b.n))
+	}
+	return v.number(s.drawn).A ^ uint64(s.b.n)
 }
 
 func (b *buyer) rand(salt uint64) *rand.Rand {
-	return rand.New(&source{b: b, salt: b.w.c.Seed<<8 | uint64(b.n)<<4 | salt})
+	return rand.New(&source{b: b, salt: b.w.c.Seed<<8 | salt})
 }

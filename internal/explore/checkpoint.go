@@ -10,11 +10,13 @@ import (
 	"github.com/oversell/oversell/internal/hint"
 )
 
-const checkpointVersion = 2
+const checkpointVersion = 3
 
 type saved struct {
 	Version int
 	Case    string
+	Plain   bool
+	Root    uint8
 	Nodes   []savedNode
 	Runs, Events, Inferred,
 	FirstBad int64
@@ -24,6 +26,7 @@ type savedNode struct {
 	A, B   uint64
 	Parent int32
 	Via    uint32
+	Turn   uint8
 	Ended  bool
 	Bad    uint8
 	Edges  []savedEdge
@@ -36,6 +39,7 @@ type savedEdge struct {
 	Wrote  bool
 	Global bool
 	Hazard int8
+	Turn   uint8
 }
 
 // fingerprint is what two explorations must have in common to be one.
@@ -46,15 +50,15 @@ func (c Case) fingerprint() string {
 
 // save returns what is needed to go on later.
 func (g *graph) save(c Case) ([]byte, error) {
-	s := saved{Version: checkpointVersion, Case: c.fingerprint(), Runs: g.runs, Events: g.events, Inferred: g.inferred, FirstBad: g.firstBad}
+	s := saved{Version: checkpointVersion, Case: c.fingerprint(), Plain: g.plain, Root: uint8(g.root), Runs: g.runs, Events: g.events, Inferred: g.inferred, FirstBad: g.firstBad}
 	for _, n := range g.nodes {
-		sn := savedNode{A: n.key.A, B: n.key.B, Parent: n.parent, Via: uint32(n.via), Ended: n.ended, Bad: uint8(n.bad)}
+		sn := savedNode{A: n.key.A, B: n.key.B, Parent: n.parent, Via: uint32(n.via), Turn: uint8(n.turn), Ended: n.ended, Bad: uint8(n.bad)}
 		for _, e := range n.edges {
 			to := e.to
 			if to == underWay {
 				to = unexplored
 			}
-			sn.Edges = append(sn.Edges, savedEdge{uint32(e.ev), to, e.f.keys, e.f.wrote, e.f.global, e.f.hazard})
+			sn.Edges = append(sn.Edges, savedEdge{uint32(e.ev), to, e.f.keys, e.f.wrote, e.f.global, e.f.hazard, uint8(e.f.turn)})
 		}
 		s.Nodes = append(s.Nodes, sn)
 	}
@@ -81,14 +85,12 @@ func (g *graph) load(data []byte, c Case) error {
 	case s.Case != c.fingerprint():
 		return hint.Wrap(fmt.Errorf("resume: the file is of another exploration: %s, not %s", s.Case, c.fingerprint()), "use the same lock and flags again")
 	}
+	g.plain, g.root = s.Plain, turn(s.Root)
 	g.runs, g.events, g.inferred, g.firstBad = s.Runs, s.Events, s.Inferred, s.FirstBad
 	for i, sn := range s.Nodes {
-		n := node{key: view{sn.A, sn.B}, parent: sn.Parent, via: event(sn.Via), ended: sn.Ended, bad: outcome(sn.Bad)}
-		if n.parent >= 0 {
-			n.depth = g.nodes[n.parent].depth + 1
-		}
+		n := node{key: view{sn.A, sn.B}, parent: sn.Parent, via: event(sn.Via), turn: turn(sn.Turn), ended: sn.Ended, bad: outcome(sn.Bad)}
 		for _, e := range sn.Edges {
-			n.edges = append(n.edges, edge{event(e.Ev), e.To, footprint{e.Keys, e.Wrote, e.Global, e.Hazard}})
+			n.edges = append(n.edges, edge{event(e.Ev), e.To, footprint{e.Keys, e.Wrote, e.Global, e.Hazard, turn(e.Turn)}})
 			if e.To == unexplored {
 				n.open++
 				g.open++

@@ -280,7 +280,7 @@ func (w *world) inVain(b *buyer, p *pending) []byte {
 	reply, wrote := w.execute(b, p)
 	w.keep = keep
 	if wrote {
-		w.fail(fmt.Errorf("%s: %w: %s", letter(b.n), errNotACircle, lettered(commandText(p.shape))))
+		w.fail(fmt.Errorf("%s: %w: %s", letter(b.n), errNotACircle, lettered(commandText(w.shapeOf(p)))))
 	}
 	return reply
 }

@@ -1,6 +1,9 @@
 package explore
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // Counts are numbers of schedules. They are exact up to 2^53.
 type Counts struct {
@@ -66,8 +69,8 @@ func (g *graph) count() (Counts, error) {
 		switch state[id] {
 		case 0:
 			state[id] = 1
-			for _, e := range n.edges {
-				switch to := n.target(e); {
+			for i := range n.edges {
+				switch to, _ := n.follow(&n.edges[i]); {
 				case to < 0:
 					unfinished = true
 				case state[to] == 1:
@@ -82,8 +85,8 @@ func (g *graph) count() (Counts, error) {
 			if n.ended {
 				memo[id].addOutcome(n.bad)
 			}
-			for _, e := range n.edges {
-				if to := n.target(e); to >= 0 {
+			for i := range n.edges {
+				if to, _ := n.follow(&n.edges[i]); to >= 0 {
 					memo[id].add(memo[to])
 				}
 			}
@@ -96,62 +99,82 @@ func (g *graph) count() (Counts, error) {
 	return c, nil
 }
 
+// came is how a node was reached, while the shortest way is looked for.
+type came struct {
+	from int32 // another of these
+	cost int32 // a thousand for each event, and one for each change between buyers; the start has 1
+	ev   event
+	turn turn
+}
+
 // shortest finds the shortest way to a state that has broken p, and among
 // those the one that changes least between buyers. Nil when there is none.
 func (g *graph) shortest(p Property) []event {
-	if len(g.nodes) == 0 {
+	if !slices.ContainsFunc(g.nodes, func(n node) bool { return n.bad.broke(p) }) {
 		return nil
 	}
-	type at struct {
-		node int32
-		last int8
-	}
-	type came struct {
-		from at
-		ev   event
-		cost int
-	}
-	// A hop costs one, an event a thousand.
-	best := map[at]came{{0, 0}: {cost: 0}}
-	level := []at{{0, 0}}
-	var goal *at
-	for len(level) > 0 && goal == nil {
-		var next []at
-		for _, a := range level {
-			for _, e := range g.nodes[a.node].edges {
-				if e.to < 0 {
+	// There is one for each node and each of its buyers who may have acted last.
+	many := 1 + g.buyers()
+	best := make([]came, len(g.nodes)*many)
+	best[0] = came{from: -1, cost: 1}
+	level := []int32{0}
+	goal := int32(-1)
+	for len(level) > 0 && goal < 0 {
+		var next []int32
+		for _, at := range level {
+			n, last := &g.nodes[int(at)/many], int(at)%many
+			for i := range n.edges {
+				e := &n.edges[i]
+				to, f := n.follow(e)
+				if to < 0 || g.plain && e.to == mirrored {
 					continue
 				}
-				to := at{e.to, a.last}
-				cost := best[a].cost + 1000
-				if n := int8(e.ev.buyer()); n > 0 {
-					if to.last = n; a.last != n {
+				who, cost := last, best[at].cost+1000
+				if b := e.ev.buyer(); b > 0 {
+					if who = b; b != last {
 						cost++
 					}
 				}
-				old, known := best[to]
-				if known && old.cost <= cost {
+				there := to*int32(many) + int32(f.turn.of(who))
+				old := &best[there]
+				if old.cost == 0 {
+					next = append(next, there)
+				} else if old.cost <= cost {
 					continue
 				}
-				best[to] = came{a, e.ev, cost}
-				if !known {
-					next = append(next, to)
-				}
+				*old = came{at, cost, e.ev, f.turn}
 			}
 		}
-		for _, a := range next {
-			if g.nodes[a.node].bad.broke(p) && (goal == nil || best[a].cost < best[*goal].cost) {
-				goal = &a
+		for _, at := range next {
+			if g.nodes[int(at)/many].bad.broke(p) && (goal < 0 || best[at].cost < best[goal].cost) {
+				goal = at
 			}
 		}
 		level = next
 	}
-	if goal == nil {
+	if goal < 0 {
 		return nil
 	}
+	var way []came
+	for at := goal; best[at].from >= 0; at = best[at].from {
+		way = append(way, best[at])
+	}
 	var evs []event
-	for a := *goal; best[a].cost > 0; a = best[a].from {
-		evs = append([]event{best[a].ev}, evs...)
+	as := g.root.back()
+	for _, c := range slices.Backward(way) {
+		evs = append(evs, as.event(c.ev))
+		as = c.turn.back().then(as)
 	}
 	return evs
+}
+
+// buyers is the highest number of a buyer in an event.
+func (g *graph) buyers() int {
+	most := 0
+	for i := range g.nodes {
+		for _, e := range g.nodes[i].edges {
+			most = max(most, e.ev.buyer())
+		}
+	}
+	return most
 }

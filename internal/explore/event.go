@@ -50,16 +50,6 @@ func (e event) String() string {
 	return fmt.Sprintf("%s %d", e.act(), e.buyer())
 }
 
-// footprint is what an event has touched when it happened. Two events of
-// different buyers that touched nothing in common, or only looked at it, come
-// to the same in either order.
-type footprint struct {
-	keys   uint64 // keys of servers, and the inventory, as bits
-	wrote  bool
-	global bool // it may have to do with everything
-	hazard int8 // index of the hazard that it used up, or -1
-}
-
 func independent(a, b event, fa, fb footprint) bool {
 	if a.buyer() == 0 || b.buyer() == 0 || a.buyer() == b.buyer() || fa.global || fb.global {
 		return false

@@ -53,7 +53,7 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	if w.keep {
 		s := &w.steps[len(w.steps)-1]
 		if s.what == "" {
-			s.p, s.what, s.reply, s.foreign = p, w.shapeOf(b, p), w.wordsOfReply(p, reply), theirs
+			s.p, s.what, s.reply, s.foreign = p, w.shapeOf(p), w.wordsOfReply(p, reply, w.wordOf), theirs
 		}
 	}
 	return reply, wrote

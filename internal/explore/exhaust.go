@@ -16,6 +16,7 @@ type worker struct {
 
 	here   here
 	path   []event // of the present schedule
+	as     turn    // from the buyers of the node where it is to those of the world
 	chance uint64
 	naps   <-chan struct{} // gives something after a moment of real time
 }
@@ -39,6 +40,8 @@ func (k *worker) exhaust() error {
 // here is what a worker sees of its world's present state.
 type here struct {
 	key   view
+	as    turn   // from the world's buyers to the state's
+	same  []turn // as in arrival
 	evs   []event
 	ended bool
 	bad   outcome
@@ -58,23 +61,29 @@ func (k *worker) lookAround(tooLong bool) {
 		h.bad |= k.w.conclude()
 		h.final = k.w.final(h.bad)
 	}
-	h.key = k.w.state()
+	h.key, h.as, h.same = k.w.canonical(h.same)
 }
 
-// enter puts what was seen into the graph. Called with g.mu held.
-func (k *worker) enter(parent int32, ev event) (id int32, isNew bool) {
+// enter puts what was seen into the graph, and goes on among the buyers of its
+// node. Called with g.mu held.
+func (k *worker) enter(parent int32, ev event) (id int32, turned turn) {
 	h := &k.here
 	if h.ended && len(k.g.finals) < maxFinals {
 		k.g.finals[h.final] = struct{}{}
 	}
-	return k.g.enter(h.key, parent, ev, h.evs, k.w.untouched, h.ended, h.bad)
+	turned = k.as.then(h.as)
+	for i, e := range h.evs {
+		h.evs[i] = h.as.event(e)
+	}
+	id, _ = k.g.enter(arrival{h.key, parent, ev, turned, h.evs, h.same, k.w.untouched, h.ended, h.bad})
+	k.as = h.as.back()
+	return id, turned
 }
 
 // maxFinals bounds the memory for how schedules have ended.
 const maxFinals = 100_000
 
-// untouched reports whether a buyer hasn't done anything yet: such buyers are
-// all the same.
+// untouched reports whether a buyer hasn't done anything yet.
 func (w *world) untouched(n int) bool { return !w.touched[n] }
 
 // final is what counts of an end: how many have bought, how many haven't and
@@ -185,7 +194,7 @@ func (w *world) describe() string {
 			s.WriteString(" gone")
 		}
 		for _, p := range b.pend {
-			fmt.Fprintf(&s, " [%s]", lettered(commandText(w.shapeOf(b, p))))
+			fmt.Fprintf(&s, " [%s]", lettered(commandText(w.shapeOf(p))))
 		}
 		s.WriteString("; ")
 	}

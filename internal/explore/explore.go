@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -39,6 +40,7 @@ type Config struct {
 
 	recall  bool // remember scripts although unreduced
 	noInfer bool // merge states, but run every edge
+	noTurns bool // tell buyers apart once they have done something
 }
 
 // Progress is how far an exploration is.
@@ -71,6 +73,7 @@ type Report struct {
 	Checkpoint []byte // for Config.Resume, when exploring exhaustively wasn't finished
 	LeavesOn   bool   // the lock's goroutines go on after Close
 	finals     map[view]struct{}
+	plain      bool // buyers weren't exchanged
 }
 
 // Explore explores a case until all is known, the budget is used up or ctx
@@ -107,14 +110,33 @@ func Explore(ctx context.Context, c Case, cfg Config) (*Report, error) {
 	return r, nil
 }
 
-// exhaust explores every schedule, as far as the budget goes.
+// exhaust explores every schedule, as far as the budget goes. A lock that treats
+// buyers differently, as one does that goes by the order of random values, is
+// explored anew with buyers told apart.
 func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) error {
+	began := time.Now()
+	err := r.exhaustOnce(ctx, cfg, budget)
+	var differs *NondeterminismError
+	if !errors.As(err, &differs) || cfg.noTurns || len(turnsOf(r.Case.Buyers)) == 1 || ctx.Err() != nil {
+		return err
+	}
+	if budget > 0 {
+		budget = max(time.Second, budget-time.Since(began))
+	}
+	cfg.noTurns, cfg.Resume, r.Found = true, nil, nil
+	return r.exhaustOnce(ctx, cfg, budget)
+}
+
+// exhaustOnce is exhaust, with buyers exchanged or told apart.
+func (r *Report) exhaustOnce(ctx context.Context, cfg Config, budget time.Duration) error {
 	g := newGraph(!cfg.Unreduced, !cfg.Unreduced && !cfg.noInfer && r.Case.Preemptions < 0)
+	g.plain = cfg.noTurns
 	if cfg.Resume != nil {
 		if err := g.load(cfg.Resume, r.Case); err != nil {
 			return err
 		}
 	}
+	cfg.noTurns = g.plain
 	why := ""
 	halt := func(reason string) {
 		g.mu.Lock()
@@ -133,6 +155,9 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 	first := stopwatch(g.found)
 	err := tm.work(func(k *worker) error {
 		k.g = g
+		g.mu.Lock()
+		g.plain = len(k.w.turns) == 1
+		g.mu.Unlock()
 		err := k.exhaust()
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -179,7 +204,7 @@ func (r *Report) take(g *graph, why string, cfg Config) error {
 	if r.Counts, err = g.count(); err != nil {
 		return err
 	}
-	r.Open, r.finals = g.left(), g.finals
+	r.Open, r.finals, r.plain = g.left(), g.finals, g.plain
 	r.Complete = len(g.nodes) > 0 && r.Open == 0 && !g.full
 	r.Why = why
 	if g.full {

@@ -17,19 +17,21 @@ func (w *world) pilot() error {
 	c := w.c
 	defer func() { w.c = c }()
 	w.c.Stock = len(w.buyers)
-	w.learn, w.learned = true, map[string]*buyer{}
-	for _, p := range []struct {
+	w.learn, w.learned, w.drawsValues = true, map[string]lesson{}, true
+	for i, p := range []struct {
 		hazards []Budget
 		choose  func(evs []event, taken int) int
 		sells   bool
 	}{
 		{nil, firstBuyerFirst, true},
+		{nil, firstBuyerFirst, true}, // once more: what is random is another value now
 		{nil, lastBuyerFirst, true},
 		{[]Budget{{SlowCall, 1}}, timeFirst, false},
 		{[]Budget{{SlowCall, 1}}, timeOrLastFirst, false},
 		{[]Budget{{LostReply, 1}}, loseFirst, false},
 		{[]Budget{{LostReply, 1}}, loseSecond, false},
 	} {
+		w.flight = i
 		w.c.Hazards, w.c.Faults, w.c.Preemptions = p.hazards, 0, -1
 		switch err := w.play(p.choose); {
 		case errors.Is(err, errSilent):
@@ -45,6 +47,7 @@ func (w *world) pilot() error {
 		}
 	}
 	w.learn = false
+	w.drawsValues = w.hasDrawnValues()
 	w.loadScripts()
 	if !w.plain {
 		w.memo = newMemo(w.scripts)
@@ -149,6 +152,13 @@ func loseFrom(evs []event, other int) int {
 	return other
 }
 
+// lesson is who has sent a value, and in which of the schedules.
+type lesson struct {
+	b      *buyer
+	flight int
+	again  bool // in the second too, which is like the first
+}
+
 // learnFrom notes who sends which value.
 func (w *world) learnFrom(b *buyer, p *pending) {
 	for _, args := range p.batch {
@@ -156,13 +166,28 @@ func (w *world) learnFrom(b *buyer, p *pending) {
 			w.constants[args[1]] = true // a script and its digest are no secrets
 		}
 		for _, a := range args[1:] {
-			switch first := w.learned[a]; first {
+			switch first := w.learned[a]; first.b {
 			case nil:
-				w.learned[a] = b
+				w.learned[a] = lesson{b: b, flight: w.flight}
 			case b:
+				if first.again = first.again || first.flight == 0 && w.flight == 1; first.again {
+					w.learned[a] = first
+				}
 			default:
 				w.constants[a] = true
 			}
 		}
 	}
+}
+
+// hasDrawnValues reports whether a buyer came up with the same value in two
+// schedules, which no other has sent: then it isn't any random value, but drawn
+// from the Rand of the lock's options.
+func (w *world) hasDrawnValues() bool {
+	for a, l := range w.learned {
+		if l.again && w.isRandom(a) {
+			return true
+		}
+	}
+	return false
 }

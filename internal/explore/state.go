@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"strings"
 	"time"
 
 	"github.com/oversell/oversell/cluster/embedded"
@@ -91,7 +92,7 @@ func (w *world) lookAt(i int) {
 // digestAnew follows a change of a server's entries.
 func (w *world) digestAnew(i int) {
 	st := &w.states[i]
-	st.content = w.digest(st)
+	st.content = w.digest(st, everything, asItIs)
 	w.forget(i)
 	if len(st.owner) > 0 {
 		for k := range st.owner {
@@ -132,61 +133,124 @@ func find(entries []embedded.Entry, key string) *embedded.Entry {
 // contentOf is the digest of those of a server's keys that p is about.
 func (w *world) contentOf(p *pending) uint64 {
 	st := &w.states[p.server]
-	about := func(e embedded.Entry) bool { return keyBit(p.server, e.Key)&p.keys != 0 }
-	for _, e := range st.entries {
-		if !about(e) {
-			return w.digestOf(st, about).A
+	for i := range st.entries {
+		if !p.about(&st.entries[i]) {
+			return w.contentAs(p, asItIs)
 		}
 	}
 	return st.content.A
 }
 
-func (w *world) digest(st *serverState) view {
-	return w.digestOf(st, func(embedded.Entry) bool { return true })
+// about reports whether a command may have to do with an entry.
+func (p *pending) about(e *embedded.Entry) bool { return keyBit(p.server, e.Key)&p.keys != 0 }
+
+func (w *world) contentAs(p *pending, as turn) uint64 {
+	return w.digest(&w.states[p.server], p.about, as).A
 }
 
-func (w *world) digestOf(st *serverState, about func(embedded.Entry) bool) view {
-	v := newView()
-	for _, e := range st.entries {
-		if !about(e) {
-			continue
+// contentToKeep is contentOf, for whoever is reminded of it by a state.
+func (w *world) contentToKeep(p *pending) uint64 {
+	c := w.contentOf(p)
+	if len(w.turns) > 1 && w.turned[c] == nil {
+		all := new([len(turns)]uint64)
+		for _, t := range w.turns {
+			all[t] = w.contentAs(p, t)
 		}
-		v = v.word(e.Key).word(e.Type).number(uint64(st.owner[e.Key])).flag(e.TTL > 0)
-		for _, s := range e.Value {
-			v = v.word(w.wordOf(nil, s))
+		w.turned[c] = all
+	}
+	return c
+}
+
+// contentTurned is what contentToKeep has kept, with buyers exchanged.
+func (w *world) contentTurned(c uint64, as turn) uint64 {
+	if as == asItIs {
+		return c
+	}
+	if all := w.turned[c]; all != nil {
+		return all[as]
+	}
+	return c
+}
+
+func everything(*embedded.Entry) bool { return true }
+
+// digest is one of a server's entries, without their expiry, with buyers
+// exchanged. The order of what has none doesn't count.
+func (w *world) digest(st *serverState, about func(*embedded.Entry) bool, as turn) view {
+	v := newView()
+	for i := range st.entries {
+		if e := &st.entries[i]; about(e) {
+			v = v.plus(w.entryAs(e, st.owner, as).flag(e.TTL > 0))
 		}
 	}
 	return v
 }
 
-// state is the digest of everything that decides what can still happen.
-func (w *world) state() view {
-	w.lookAgain()
-	v := newView().number(w.now())
-	for _, b := range w.buyers {
-		v = v.also(b.view).number(uint64(b.flags())).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
-		for _, sh := range b.circle.shapes {
-			v = v.word(sh).number(b.circle.seen)
-		}
-		for _, f := range b.trail {
-			v = v.word(f.shape).also(f.view).number(f.seen)
-		}
-		for _, p := range b.pend {
-			if v = v.word(p.named); p.orphan() {
-				v = v.number(0)
-				continue
+func (w *world) entryAs(e *embedded.Entry, owner map[string]int, as turn) view {
+	v := w.addWord(newView(), e.Key, as).word(e.Type).number(uint64(as.of(owner[e.Key])))
+	switch e.Type {
+	case "set", "zset":
+		for _, s := range e.Value {
+			member, score := s, ""
+			if i := strings.LastIndexByte(s, '='); e.Type == "zset" && i >= 0 {
+				member, score = s[:i], s[i:]
 			}
-			v = v.number(1 + p.sent).flag(w.blocked(p))
+			v = v.plus(w.addWord(newView(), member, as).word(score))
+		}
+	case "hash":
+		for i := 0; i+1 < len(e.Value); i += 2 {
+			v = v.plus(w.addWord(w.addWord(newView(), e.Value[i], as), e.Value[i+1], as))
+		}
+	default:
+		for _, s := range e.Value {
+			v = w.addWord(v, s, as)
 		}
 	}
-	for i := range w.states {
-		st := &w.states[i]
-		v = v.also(w.digest(st))
-		for _, e := range st.entries {
-			v = v.number(w.grain(e.TTL))
+	return v
+}
+
+// state is the digest of everything that decides what can still happen. It is
+// the same whoever of the buyers has which part.
+func (w *world) state() view {
+	key, _, _ := w.canonical(nil)
+	return key
+}
+
+// canonical is the state's digest, how buyers are to be exchanged for it, and, of
+// those exchanges of the result that leave it as it is, all but the one that
+// exchanges nobody.
+func (w *world) canonical(same []turn) (key view, as turn, all []turn) {
+	w.lookAgain()
+	w.regard()
+	first := true
+	for _, t := range w.turns {
+		if !w.inOrder(t) {
+			continue
 		}
-		v = w.withLog(v, st)
+		switch v := w.turnedState(t); {
+		case first || v.less(key):
+			key, as, same, first = v, t, same[:0], false
+		case v == key:
+			same = append(same, as.back().then(t))
+		}
 	}
+	return key, as, same
+}
+
+// stateAs is the state's digest with buyers exchanged.
+func (w *world) stateAs(as turn) view {
+	w.lookAgain()
+	w.regard()
+	return w.turnedState(as)
+}
+
+// regard digests what doesn't depend on who is who: each buyer by itself, and
+// what is nobody's.
+func (w *world) regard() {
+	for i, b := range w.buyers {
+		w.parts[i] = w.regardBuyer(b)
+	}
+	v := newView().number(w.now())
 	v = v.number(uint64(w.shelf.units)).number(uint64(len(w.shelf.orders)))
 	v = v.number(uint64(w.faults)).flag(w.slowed && w.slow > 0)
 	for _, l := range w.left {
@@ -194,9 +258,71 @@ func (w *world) state() view {
 	}
 	v = v.number(w.budgetGrain(w.slow, w.canBeSlow())).number(w.budgetGrain(w.late, w.left[hDelay] > 0 || w.anybodyHeld())).number(uint64(w.outcome))
 	if w.c.Preemptions >= 0 {
-		v = v.number(uint64(w.last)).number(uint64(w.hops))
+		v = v.number(uint64(w.hops))
 	}
-	return v.flag(w.dirty).number(w.scriptsNow).flag(w.hopeless).number(w.grain(w.idle))
+	w.rest = v.flag(w.dirty).number(w.scriptsNow).flag(w.hopeless).number(w.grain(w.idle))
+}
+
+func (w *world) regardBuyer(b *buyer) view {
+	v := b.view.number(uint64(b.flags())).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
+	for _, sh := range b.circle.shapes {
+		v = v.word(sh)
+	}
+	for _, f := range b.trail {
+		v = v.word(f.shape).also(f.view).number(uint64(f.met))
+	}
+	for _, p := range b.pend {
+		if v = v.word(p.named); p.orphan() {
+			v = v.number(0)
+			continue
+		}
+		v = v.number(1 + p.sent).flag(w.blocked(p))
+	}
+	return v
+}
+
+// inOrder reports whether a turn puts buyers into the order of their digests:
+// no other has to be looked at.
+func (w *world) inOrder(t turn) bool {
+	t = t.back()
+	for n := 2; n <= len(w.buyers) && len(w.turns) > 1; n++ {
+		if w.parts[t.of(n)-1].less(w.parts[t.of(n-1)-1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// turnedState puts together what regard has digested, and what depends on who is
+// who.
+func (w *world) turnedState(as turn) view {
+	v, from := w.rest, as.back()
+	for n := range w.buyers {
+		n = from.of(n + 1)
+		b := w.buyers[n-1]
+		v = v.also(w.parts[n-1])
+		for _, m := range b.met {
+			v = v.number(uint64(as.of(m)))
+		}
+		if len(b.circle.shapes) > 0 {
+			v = v.number(w.contentTurned(b.circle.seen, as))
+		}
+		for _, f := range b.trail {
+			v = v.number(w.contentTurned(f.seen, as))
+		}
+	}
+	for i := range w.states {
+		st := &w.states[i]
+		for i := range st.entries {
+			e := &st.entries[i]
+			v = v.plus(w.entryAs(e, st.owner, as).flag(e.TTL > 0).number(w.grain(e.TTL)))
+		}
+		v = w.withLog(v.number(uint64(len(st.entries))), st, as)
+	}
+	if w.c.Preemptions >= 0 {
+		v = v.number(uint64(as.of(w.last)))
+	}
+	return v
 }
 
 // budgetGrain is a budget of time in grains, and 0 when it is of no use any more.
@@ -208,18 +334,16 @@ func (w *world) budgetGrain(d time.Duration, ofUse bool) uint64 {
 }
 
 // withLog adds what a failover would bring back.
-func (w *world) withLog(v view, st *serverState) view {
+func (w *world) withLog(v view, st *serverState, as turn) view {
 	if w.left[hFailover] == 0 {
 		return v
 	}
 	for back := 1; back <= 2 && back <= len(st.log); back++ {
-		wr := st.log[len(st.log)-back]
+		wr := &st.log[len(st.log)-back]
 		v = v.number(w.grain(time.Since(wr.at)))
-		for _, e := range wr.before {
-			v = v.word(e.Key).number(uint64(wr.owner[e.Key])).number(w.grain(e.TTL))
-			for _, s := range e.Value {
-				v = v.word(w.wordOf(nil, s))
-			}
+		for i := range wr.before {
+			e := &wr.before[i]
+			v = v.plus(w.entryAs(e, wr.owner, as).number(w.grain(e.TTL)))
 		}
 	}
 	return v
@@ -260,7 +384,7 @@ func (w *world) keyNow() keyNow {
 	}
 	k := keyNow{There: true, Owner: st.owner[e.Key], TTL: e.TTL}
 	if len(e.Value) > 0 {
-		k.Value = w.wordOf(nil, e.Value[0])
+		k.Value = w.wordOf(e.Value[0])
 	}
 	return k
 }

@@ -73,6 +73,9 @@ func (tm *team) worker(f func(k *worker) error) error {
 		_ = w.end()
 		return err
 	}
+	if !tm.cfg.noTurns && !w.drawsValues {
+		w.turns = turnsOf(len(w.buyers))
+	}
 	if err := f(&worker{w: w, beat: &tm.beat, chance: tm.crew.Add(1) << 40, naps: tm.naps}); err != nil {
 		_ = w.end()
 		return err

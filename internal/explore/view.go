@@ -37,3 +37,11 @@ func (v view) flag(f bool) view {
 }
 
 func (v view) also(o view) view { return v.number(o.A).number(o.B) }
+
+// plus adds one of several digests whose order doesn't count.
+func (v view) plus(o view) view {
+	o = newView().also(o)
+	return view{v.A + o.A, v.B + o.B}
+}
+
+func (v view) less(o view) bool { return v.A < o.A || v.A == o.A && v.B < o.B }

@@ -89,22 +89,26 @@ func (k *worker) walk(e errand) error {
 	k.w.begin()
 	k.path = k.path[:0]
 	id, sure := int32(0), true // sure: the world's state is that of the node
+	k.as = asItIs
 	if e == beginAll {
 		k.lookAround(false)
 		g.mu.Lock()
-		id, _ = k.enter(-1, 0)
+		_, g.root = k.enter(-1, 0)
 		g.mu.Unlock()
+	} else {
+		k.as = g.root.back()
 	}
 	explored := e == beginAll
 	next := k.choose(id)
 	for k.w.trouble == nil && next.at >= 0 {
-		if !sure && !next.known && k.w.state() != next.key || !k.w.has(next.ev) {
+		ev := k.as.event(next.ev)
+		if !sure && !next.known && k.w.stateAs(k.as.back()) != next.key || !k.w.has(ev) {
 			return k.diverged(k.path, len(k.path))
 		}
 		explored = explored || !next.known
-		f := k.w.apply(next.ev)
+		f := k.w.apply(ev)
 		k.beat.Add(1)
-		k.path = append(k.path, next.ev)
+		k.path = append(k.path, ev)
 		if k.w.trouble != nil {
 			break
 		}
@@ -158,13 +162,15 @@ func (k *worker) arrive(from int32, on way, f footprint) (to int32, next way) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if on.known {
-		to = g.nodes[from].edges[on.at].to
+		e := &g.nodes[from].edges[on.at]
+		to, f.turn = e.to, e.f.turn
+		k.as = f.turn.back().then(k.as)
 	} else {
-		to, _ = k.enter(from, on.ev)
+		to, f.turn = k.enter(from, on.ev)
 		e := &g.nodes[from].edges[on.at]
 		e.to, e.f = to, f
 	}
-	g.inferEdges(to, from, on.ev)
+	g.inferEdges(to, from, on.ev, f.turn)
 	return to, k.chooseFrom(to)
 }
 
@@ -184,3 +190,4 @@ func (k *worker) came(explored bool) {
 	}
 	g.busy--
 }
+

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,35 +16,91 @@ type token struct {
 	n int // 0 until the command with which it came up was recognised
 }
 
-func (t *token) name() string {
+// named is a token's name, in which who is its buyer.
+func (t *token) named(who int) string {
 	if t.n == 0 {
-		return "‹" + strconv.Itoa(t.b.n) + "?›"
+		return "‹" + strconv.Itoa(who) + "?›"
 	}
-	return "‹" + strconv.Itoa(t.b.n) + "#" + strconv.Itoa(t.n) + "›"
+	return "‹" + strconv.Itoa(who) + "#" + strconv.Itoa(t.n) + "›"
 }
 
 // minToken is the length from which a value that isn't known to be a constant
 // counts as random.
 const minToken = 6
 
-// wordOf is an argument in words that don't depend on chance.
-func (w *world) wordOf(b *buyer, arg string) string {
-	if len(arg) < minToken || w.constants[arg] {
+// isRandom reports whether an argument depends on chance.
+func (w *world) isRandom(arg string) bool { return len(arg) >= minToken && !w.constants[arg] }
+
+// unknown stands for a random value whose buyer isn't known.
+func unknown(arg string) string { return "‹" + strconv.Itoa(len(arg)) + "›" }
+
+// wordOf is an argument in words that don't depend on chance, as it is told.
+func (w *world) wordOf(arg string) string {
+	if !w.isRandom(arg) {
 		return arg
 	}
-	t := w.tokens[arg]
-	if t == nil {
-		if b == nil {
-			return "‹" + strconv.Itoa(len(arg)) + "›"
-		}
-		t = &token{b: b}
-		w.tokens[arg] = t
+	if t := w.tokens[arg]; t != nil {
+		return t.named(t.b.n)
 	}
-	return t.name()
+	return unknown(arg)
 }
 
-// shapeOf says what a pending message is.
-func (w *world) shapeOf(b *buyer, p *pending) string {
+// wordFor is an argument in words of b's, which call its own values those of 0,
+// and those of others by when b has met them: so another buyer in its place
+// would have the same words.
+func (b *buyer) wordFor(arg string) string {
+	if !b.w.isRandom(arg) {
+		return arg
+	}
+	if t := b.w.tokens[arg]; t != nil {
+		return t.named(b.placeOf(t.b.n))
+	}
+	return unknown(arg)
+}
+
+// placeOf is when b has met a buyer. Itself it has met first, and where there is
+// only one other, that one too.
+func (b *buyer) placeOf(n int) int {
+	i := slices.Index(b.met, n)
+	if i < 0 {
+		i = len(b.met)
+		b.met = append(b.met, n)
+	}
+	return i
+}
+
+// meetNobody makes b know whom it knows at the start.
+func (b *buyer) meetNobody() {
+	b.met = append(b.met[:0], b.n)
+	if b.w.c.Buyers == 2 {
+		b.met = append(b.met, 3-b.n)
+	}
+}
+
+// addWord adds an argument to a digest in which buyers are exchanged.
+func (w *world) addWord(v view, arg string, as turn) view {
+	if !w.isRandom(arg) {
+		return v.word(arg)
+	}
+	if t := w.tokens[arg]; t != nil {
+		return v.number(1<<32 | uint64(as.of(t.b.n))).number(uint64(t.n))
+	}
+	return v.word(unknown(arg))
+}
+
+// comeUp notes values that b sends as the first.
+func (b *buyer) comeUp(p *pending) {
+	for _, args := range p.batch {
+		for _, a := range args[1:] {
+			if b.w.isRandom(a) && b.w.tokens[a] == nil {
+				b.w.tokens[a] = &token{b: b}
+			}
+		}
+	}
+}
+
+// shapeOf says what a pending message is, with arguments in words.
+func shapeOf(p *pending, word func(arg string) string) string {
 	switch p.kind {
 	case ofBegin:
 		return "begin"
@@ -60,13 +117,16 @@ func (w *world) shapeOf(b *buyer, p *pending) string {
 				s.WriteString(strings.ToUpper(a))
 			default:
 				s.WriteByte(' ')
-				s.WriteString(w.wordOf(b, a))
+				s.WriteString(word(a))
 			}
 		}
 		s.WriteByte('\n')
 	}
 	return s.String()
 }
+
+// shapeOf is a pending message as it is told.
+func (w *world) shapeOf(p *pending) string { return shapeOf(p, w.wordOf) }
 
 // numberTokens numbers the values that b has come up with in this command.
 func (w *world) numberTokens(b *buyer, p *pending) {
@@ -80,10 +140,10 @@ func (w *world) numberTokens(b *buyer, p *pending) {
 	}
 }
 
-// anonymous is a shape in which those of b's values look the same that it has
-// come up with since it had so many.
-func (b *buyer) anonymous(shape string, since int) string {
-	mark := "‹" + strconv.Itoa(b.n) + "#"
+// anonymous is a shape in which those of a buyer's own values look the same that
+// it has come up with since it had so many.
+func anonymous(shape string, since int) string {
+	const mark = "‹0#"
 	if !strings.Contains(shape, mark) {
 		return shape
 	}
@@ -96,7 +156,7 @@ func (b *buyer) anonymous(shape string, since int) string {
 		}
 		number, after, _ := strings.Cut(rest, "›")
 		if n, _ := strconv.Atoi(number); n > since {
-			out.WriteString("‹" + strconv.Itoa(b.n) + "?›")
+			out.WriteString("‹0?›")
 		} else {
 			out.WriteString(mark + number + "›")
 		}
@@ -123,7 +183,7 @@ var numbered = regexp.MustCompile(`#\d+›`)
 func formOf(shape string) string { return numbered.ReplaceAllString(shape, "?›") }
 
 // wordsOfReply is a reply in words that don't depend on chance.
-func (w *world) wordsOfReply(p *pending, reply []byte) string {
+func (w *world) wordsOfReply(p *pending, reply []byte, word func(arg string) string) string {
 	if len(reply) < minToken {
 		return string(reply)
 	}
@@ -135,7 +195,7 @@ func (w *world) wordsOfReply(p *pending, reply []byte) string {
 				line = ":" + strconv.FormatInt(w.coarseMS(ms), 10)
 			}
 		}
-		s.WriteString(w.wordOf(nil, line))
+		s.WriteString(word(line))
 		s.WriteByte('\n')
 	}
 	return s.String()
@@ -145,19 +205,25 @@ func asksForTime(name string) bool {
 	return strings.EqualFold(name, "PTTL") || strings.EqualFold(name, "TTL")
 }
 
-// keysOf are the bits of the keys that a pending message touches.
-func keysOf(p *pending) uint64 {
+// keysOf are the bits of the keys that a pending message touches. A key with a
+// random name has no bit of its own, as it has another name for each buyer.
+func (w *world) keysOf(p *pending) uint64 {
 	if p.kind != ofCommand {
 		return inventoryBit
 	}
 	var bits uint64
 	for _, args := range p.batch {
-		bits |= keysOfCommand(p.server, args)
+		bits |= keysOfCommand(p.server, args, func(key string) uint64 {
+			if w.isRandom(key) {
+				return everyKey
+			}
+			return keyBit(p.server, key)
+		})
 	}
 	return bits
 }
 
-func keysOfCommand(server int, args []string) uint64 {
+func keysOfCommand(server int, args []string, bit func(key string) uint64) uint64 {
 	switch strings.ToUpper(args[0]) {
 	case "MULTI", "EXEC", "DISCARD":
 		return 0
@@ -171,19 +237,19 @@ func keysOfCommand(server int, args []string) uint64 {
 		}
 		var bits uint64
 		for _, k := range args[3 : 3+n] {
-			bits |= keyBit(server, k)
+			bits |= bit(k)
 		}
 		return bits
 	case "SET", "SETNX", "GET", "GETDEL", "GETEX", "GETSET", "SETEX", "PSETEX", "EXPIRE", "PEXPIRE", "PERSIST", "TTL", "PTTL",
 		"INCR", "DECR", "INCRBY", "HSET", "HGET", "HDEL", "HEXISTS", "HSETNX", "HINCRBY", "DELEX", "DELIFEQ", "CAS", "CAD",
 		"EXSET", "EXGET", "EXCAS", "EXCAD", "EXSETVER":
 		if len(args) > 1 {
-			return keyBit(server, args[1])
+			return bit(args[1])
 		}
 	case "DEL", "UNLINK", "EXISTS":
 		var bits uint64
 		for _, k := range args[1:] {
-			bits |= keyBit(server, k)
+			bits |= bit(k)
 		}
 		return bits
 	}

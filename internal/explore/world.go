@@ -31,11 +31,16 @@ type world struct {
 	fresh   bool  // new clients for every schedule, as the lock leaves goroutines behind
 	memo    *memo // nil while learning
 	hello   []byte
-	plain   bool // run every script, and remember none
-	keep    bool // keep what happens, for telling it
+	turns   []turn                         // by which states are compared
+	turned  map[uint64]*[len(turns)]uint64 // digests of contents with buyers exchanged
+	plain   bool                           // run every script, and remember none
+	keep    bool                           // keep what happens, for telling it
 
 	constants map[string]bool
-	learned   map[string]*buyer
+	learned   map[string]lesson
+	flight    int // of the pilot
+
+	drawsValues bool // the lock draws values from the Rand that it is given
 
 	beat *atomic.Int64 // moves on with every event, for the watch
 
@@ -70,6 +75,8 @@ type world struct {
 	outcome    outcome
 	trouble    error // why the schedule says nothing
 	steps      []step
+	parts      [MaxBuyers]view // digests of buyers, while a state is digested
+	rest       view            // of what is nobody's
 	running    sync.WaitGroup
 }
 
@@ -89,7 +96,7 @@ type step struct {
 }
 
 func newWorld(c Case) (*world, error) {
-	w := &world{c: c.withDefaults(), wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}, loaded: map[string]bool{}}
+	w := &world{c: c.withDefaults(), wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}, loaded: map[string]bool{}, turns: turnsOf(1), turned: map[uint64]*[len(turns)]uint64{}}
 	s, err := embedded.NewSimulated()
 	if err != nil {
 		return nil, err
@@ -126,6 +133,9 @@ func (w *world) signal() {
 // its first command.
 func (w *world) begin() {
 	w.resetServers()
+	if len(w.turned) > maxTurnedContents {
+		clear(w.turned)
+	}
 	w.mu.Lock()
 	w.over, w.seq, w.outcome, w.trouble = false, 0, 0, nil
 	w.waiting = map[*pending]struct{}{}
@@ -154,6 +164,9 @@ func (w *world) begin() {
 	w.look()
 }
 
+// maxTurnedContents bounds the memory for contents of servers in which buyers are exchanged.
+const maxTurnedContents = 50_000
+
 // allowance is how much time one slow call or delay may take: enough for the
 // TTL to pass, and for a watchdog to notice.
 func allowance(ttl time.Duration) time.Duration { return ttl + ttl/3 + ttl/12 }
@@ -169,6 +182,7 @@ func (w *world) beginBuyer(b *buyer) {
 	b.arrivals, b.fresh, b.tokens, b.silent, b.token = 0, 0, 0, 0, 0
 	b.starting, b.done, b.crashed, b.held = true, false, false, false
 	b.view, b.lastErr, b.locker, b.cancel = newView(), "", nil, cancel
+	b.meetNobody()
 	w.mu.Unlock()
 	w.running.Add(1)
 	b.lives <- ctx

@@ -190,4 +190,3 @@ func (k *worker) came(explored bool) {
 	}
 	g.busy--
 }
-

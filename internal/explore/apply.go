@@ -30,13 +30,14 @@ func (w *world) apply(ev event) footprint {
 	}
 	began, now := time.Now(), w.now()
 	w.touches = 0
+	scripts := w.scriptsNow
 	w.hop(ev)
 	switch ev.act() {
 	case deliver, loseReply, loseSend:
 		p := b.pend[ev.index()]
 		f.keys = p.keys
-		f.global = w.dirty && usesScripts(p) // whether a server knows a script is no key's
 		f.wrote = w.deliver(b, p, ev.act())
+		f.global = w.scriptsNow != scripts // which scripts a server knows is no key's
 	case giveBack:
 		w.giveBack(b, b.pend[ev.index()])
 	case crash:
@@ -157,9 +158,12 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 		b.trail = append(b.trail, b.foldAt(p, view, seen))
 	}
 	w.mu.Unlock()
-	if heard {
-		w.saw(b, p, w.wordsOfReply(p, reply, b.wordFor))
+	if !heard {
+		w.hear(p, reply)
+		w.settle(nil, 0)
+		return wrote
 	}
+	w.saw(b, p, w.wordsOfReply(p, reply, b.wordFor))
 	w.hear(p, reply)
 	w.settle(b, arrivals)
 	return wrote

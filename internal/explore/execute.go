@@ -138,13 +138,6 @@ func (w *world) forgetScripts() {
 	clear(w.loaded)
 }
 
-func usesScripts(p *pending) bool {
-	return slices.ContainsFunc(p.batch, func(args []string) bool {
-		name := strings.ToUpper(args[0])
-		return isScript(name) || name == "SCRIPT"
-	})
-}
-
 // unplayable names a command that can't be executed at once.
 func unplayable(args []string) string {
 	switch name := strings.ToUpper(args[0]); name {

@@ -51,8 +51,14 @@ func (e event) String() string {
 }
 
 func independent(a, b event, fa, fb footprint) bool {
-	if a.buyer() == 0 || b.buyer() == 0 || a.buyer() == b.buyer() || fa.global || fb.global {
+	if a.buyer() == 0 || b.buyer() == 0 || fa.global || fb.global {
 		return false
+	}
+	if a.buyer() == b.buyer() && (!fa.orphan || fb.quits) && (!fb.orphan || fa.quits) {
+		return false
+	}
+	if fa.wrote && fb.wrote && fa.keys&everyKey != 0 && fb.keys&everyKey != 0 {
+		return false // a failover would bring back what was there before the later one
 	}
 	if fa.hazard >= 0 && fa.hazard == fb.hazard {
 		return false // they share a budget

@@ -29,14 +29,13 @@ func (w *world) apply(ev event) footprint {
 		w.steps = append(w.steps, step{ev: ev})
 	}
 	began, now := time.Now(), w.now()
-	w.touches, w.quits = 0, false
+	w.touches = 0
 	scripts := w.scriptsNow
 	w.hop(ev)
 	switch ev.act() {
 	case deliver, loseReply, loseSend:
 		p := b.pend[ev.index()]
 		f.keys = p.keys
-		f.orphan = ev.act() == deliver && p.orphan() && !b.held && len(p.conn.queue) == 0
 		f.wrote = w.deliver(b, p, ev.act())
 		f.global = w.scriptsNow != scripts // which scripts a server knows is no key's
 	case giveBack:
@@ -61,7 +60,7 @@ func (w *world) apply(ev event) footprint {
 		f.global = true
 		w.befall(ev.act(), log)
 	}
-	f.keys, f.quits = f.keys|w.touches, w.quits
+	f.keys |= w.touches
 	f.global = f.global || w.now() != now // for everybody
 	if w.keep {
 		w.told(began)

@@ -39,7 +39,6 @@ type pending struct {
 	seq    int
 	sent   uint64 // when: the time at which the latest step of time had ended
 	keys   uint64 // that it touches, as bits
-	which  uint16 // digest of what it is and when it was sent; never 0
 	shape  string // in words of its buyer's, which don't depend on random values
 	named  string // as shape, with the numbers of random values
 	tokens int    // that the buyer had come up with before
@@ -121,7 +120,6 @@ func (b *buyer) arrive(p *pending) {
 	} else {
 		p.named = p.shape
 	}
-	p.which = 1 | uint16(newView().word(p.named).number(p.sent).A)
 	if !p.folded && !p.onWay {
 		b.fresh++
 	}
@@ -169,9 +167,7 @@ func (b *buyer) foldAt(p *pending, v view, seen uint64) fold {
 // leftBehindSince reports whether a command that was sent since is still on its
 // way, though b has given up on it: then b isn't where it was before.
 func (b *buyer) leftBehindSince(seq int) bool {
-	left := slices.ContainsFunc(b.pend, func(o *pending) bool { return o.orphan() && o.seq > seq })
-	b.w.quits = b.w.quits || left
-	return left
+	return slices.ContainsFunc(b.pend, func(o *pending) bool { return o.orphan() && o.seq > seq })
 }
 
 // giveUp notes that b waits for no reply to p any more. Of several such commands
@@ -179,7 +175,6 @@ func (b *buyer) leftBehindSince(seq int) bool {
 // tenth of the time that the network holds it up would else leave ten of them on
 // their way, to arrive in every order. Called with w.mu held.
 func (b *buyer) giveUp(p *pending) {
-	b.w.quits = true
 	for _, o := range b.pend {
 		if o != p && o.orphan() && formOf(o.shape) == formOf(p.shape) {
 			b.remove(p)

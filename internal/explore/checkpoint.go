@@ -40,9 +40,6 @@ type savedEdge struct {
 	Global bool
 	Hazard int8
 	Turn   uint8
-	Orphan bool
-	Quits  bool
-	Which  uint16
 }
 
 // fingerprint is what two explorations must have in common to be one.
@@ -61,7 +58,7 @@ func (g *graph) save(c Case) ([]byte, error) {
 			if to == underWay {
 				to = unexplored
 			}
-			sn.Edges = append(sn.Edges, savedEdge{uint32(e.ev), to, e.f.keys, e.f.wrote, e.f.global, e.f.hazard, uint8(e.f.turn), e.f.orphan, e.f.quits, e.f.which})
+			sn.Edges = append(sn.Edges, savedEdge{uint32(e.ev), to, e.f.keys, e.f.wrote, e.f.global, e.f.hazard, uint8(e.f.turn)})
 		}
 		s.Nodes = append(s.Nodes, sn)
 	}
@@ -93,7 +90,7 @@ func (g *graph) load(data []byte, c Case) error {
 	for i, sn := range s.Nodes {
 		n := node{key: view{sn.A, sn.B}, parent: sn.Parent, via: event(sn.Via), turn: turn(sn.Turn), ended: sn.Ended, bad: outcome(sn.Bad)}
 		for _, e := range sn.Edges {
-			n.edges = append(n.edges, edge{event(e.Ev), e.To, footprint{e.Keys, e.Wrote, e.Global, e.Hazard, turn(e.Turn), e.Orphan, e.Quits, e.Which}})
+			n.edges = append(n.edges, edge{event(e.Ev), e.To, footprint{e.Keys, e.Wrote, e.Global, e.Hazard, turn(e.Turn)}})
 			if e.To == unexplored {
 				n.open++
 				g.open++

@@ -388,7 +388,13 @@ func (p *player) begin() {
 // buy is the life of one buyer on the real server.
 func (p *player) buy(ctx context.Context, n int, retry time.Duration, gatedCall bool) error {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return p.wire.Dial(ctx, n, p.node.Name(), p.node.Dial)
+		conn, err := p.wire.Dial(ctx, n, p.node.Name(), p.node.Dial)
+		if err == nil || p.ctx.Err() == nil {
+			return conn, err
+		}
+		// The schedule has ended. The client would log the error.
+		conn, other := net.Pipe()
+		return conn, other.Close()
 	}
 	client := redis.NewClient(&redis.Options{
 		Addr: nowhereAddr, Dialer: dial, Protocol: 3, DisableIdentity: true,

@@ -51,10 +51,7 @@ func (e event) String() string {
 }
 
 func independent(a, b event, fa, fb footprint) bool {
-	if a.buyer() == 0 || b.buyer() == 0 || fa.global || fb.global {
-		return false
-	}
-	if a.buyer() == b.buyer() && (!fa.orphan || fb.quits) && (!fb.orphan || fa.quits) {
+	if a.buyer() == 0 || b.buyer() == 0 || a.buyer() == b.buyer() || fa.global || fb.global {
 		return false
 	}
 	if fa.wrote && fb.wrote && fa.keys&everyKey != 0 && fb.keys&everyKey != 0 {

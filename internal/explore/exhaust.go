@@ -43,7 +43,6 @@ type here struct {
 	as    turn   // from the world's buyers to the state's
 	same  []turn // as in arrival
 	evs   []event
-	which []uint16 // messages they are about
 	ended bool
 	bad   outcome
 	final view
@@ -62,20 +61,7 @@ func (k *worker) lookAround(tooLong bool) {
 		h.bad |= k.w.conclude()
 		h.final = k.w.final(h.bad)
 	}
-	h.which = h.which[:0]
-	for _, e := range h.evs {
-		h.which = append(h.which, k.w.messageOf(e))
-	}
 	h.key, h.as, h.same = k.w.canonical(h.same)
-}
-
-// messageOf says which message an event is about, 0 for none.
-func (w *world) messageOf(e event) uint16 {
-	switch e.act() {
-	case deliver, giveBack, loseReply, loseSend:
-		return w.buyers[e.buyer()-1].pend[e.index()].which
-	}
-	return 0
 }
 
 // enter puts what was seen into the graph, and goes on among the buyers of its
@@ -89,7 +75,7 @@ func (k *worker) enter(parent int32, ev event) (id int32, turned turn) {
 	for i, e := range h.evs {
 		h.evs[i] = h.as.event(e)
 	}
-	id, _ = k.g.enter(arrival{h.key, parent, ev, turned, h.evs, h.which, h.same, k.w.untouched, h.ended, h.bad})
+	id, _ = k.g.enter(arrival{h.key, parent, ev, turned, h.evs, h.same, k.w.untouched, h.ended, h.bad})
 	k.as = h.as.back()
 	return id, turned
 }

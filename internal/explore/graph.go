@@ -60,12 +60,9 @@ type edge struct {
 type footprint struct {
 	keys   uint64 // keys of servers, and the inventory, as bits
 	wrote  bool
-	global bool   // it may have to do with everything
-	hazard int8   // index of the hazard that it used up, or -1
-	turn   turn   // from the buyers where an edge begins to those where it ends
-	orphan bool   // its buyer had given up on it, and neither noticed nor heard of it
-	quits  bool   // whether a command that the buyer had given up on was still on its way did count
-	which  uint16 // message it is about, for whoever knows the buyer: an index says that only in one state; 0 for none
+	global bool // it may have to do with everything
+	hazard int8 // index of the hazard that it used up, or -1
+	turn   turn // from the buyers where an edge begins to those where it ends
 }
 
 const (
@@ -90,7 +87,6 @@ type arrival struct {
 	via    event // of the parent's buyers
 	turn   turn  // from the parent's buyers to those of the state
 	evs    []event
-	which  []uint16       // messages the events are about
 	same   []turn         // exchanges of buyers that leave it as it is, but for the one of nobody
 	fresh  func(int) bool // where buyers aren't exchanged: of these, any is as good as the first
 	ended  bool
@@ -108,7 +104,7 @@ func (g *graph) enter(a arrival) (id int32, isNew bool) {
 	n := node{key: a.key, parent: a.parent, via: a.via, turn: a.turn, ended: a.ended, bad: a.bad}
 	n.edges = make([]edge, len(a.evs))
 	for i, e := range a.evs {
-		n.edges[i] = edge{ev: e, to: unexplored, f: footprint{which: a.which[i]}}
+		n.edges[i] = edge{ev: e, to: unexplored}
 	}
 	if g.reduce && g.plain {
 		n.mirrorFresh(a.fresh)
@@ -142,7 +138,7 @@ func (n *node) mirror(same []turn) {
 		}
 		for _, t := range same {
 			if j := n.at(t.event(n.edges[i].ev)); j > i && n.edges[j].to == unexplored {
-				n.edges[j].to, n.edges[j].f.keys, n.edges[j].f.turn = mirrored, uint64(i), t
+				n.edges[j].to, n.edges[j].f = mirrored, footprint{keys: uint64(i), turn: t}
 			}
 		}
 	}
@@ -160,7 +156,7 @@ func (n *node) mirrorFresh(fresh func(int) bool) {
 			first = who
 		}
 		if original := makeEvent(n.edges[i].ev.act(), first, n.edges[i].ev.index()); who != first {
-			n.edges[i].to, n.edges[i].f.keys = mirrored, uint64(n.at(original))
+			n.edges[i].to, n.edges[i].f = mirrored, footprint{keys: uint64(n.at(original))}
 		}
 	}
 }
@@ -168,20 +164,6 @@ func (n *node) mirrorFresh(fresh func(int) bool) {
 // at is which edge an event is, or -1.
 func (n *node) at(ev event) int {
 	return slices.IndexFunc(n.edges, func(e edge) bool { return e.ev == ev })
-}
-
-// about is the edge of the only event of that kind that is about a message, or -1.
-func (n *node) about(ev event, which uint16) int {
-	found := -1
-	for i := range n.edges {
-		if e := &n.edges[i]; e.f.which == which && e.ev.act() == ev.act() && e.ev.buyer() == ev.buyer() {
-			if found >= 0 {
-				return -1
-			}
-			found = i
-		}
-	}
-	return found
 }
 
 // follow is where an edge leads, and what it touches: a mirrored one leads where
@@ -205,13 +187,11 @@ func (g *graph) inferEdges(id, from int32, b event, turned turn) {
 	if !g.infer || n.open == 0 {
 		return
 	}
-	bi := p.at(b)
-	_, fb := p.follow(&p.edges[bi])
-	fb.which = p.edges[bi].f.which
+	_, fb := p.follow(&p.edges[p.at(b)])
 	for i := range n.edges {
 		if a := &n.edges[i]; a.to == unexplored {
-			if to, f, ok := g.diamond(p, b, fb, turned.back().event(a.ev), a.f.which); ok {
-				f.turn, f.which = turned.back().then(f.turn), a.f.which
+			if to, f, ok := g.diamond(p, b, fb, turned.back().event(a.ev)); ok {
+				f.turn = turned.back().then(f.turn)
 				a.to, a.f = to, f
 				n.open--
 				g.open--
@@ -223,22 +203,9 @@ func (g *graph) inferEdges(id, from int32, b event, turned turn) {
 
 // diamond looks for the state of a and then b from p. The footprint is that of
 // a, and its turn that of both.
-func (g *graph) diamond(p *node, b event, fb footprint, a event, which uint16) (to int32, f footprint, ok bool) {
-	ofOne := a.buyer() == b.buyer()
-	find := func(n *node, ev event, which uint16) int {
-		i := -1
-		if !ofOne {
-			i = n.at(ev)
-		} else if which != 0 {
-			i = n.about(ev, which)
-		}
-		if i >= 0 && g.plain && n.edges[i].to == mirrored {
-			return -1
-		}
-		return i
-	}
-	ai := find(p, a, which)
-	if ai < 0 {
+func (g *graph) diamond(p *node, b event, fb footprint, a event) (to int32, f footprint, ok bool) {
+	ai := p.at(a)
+	if ai < 0 || g.plain && p.edges[ai].to == mirrored {
 		return 0, f, false
 	}
 	to, f = p.follow(&p.edges[ai])
@@ -246,8 +213,8 @@ func (g *graph) diamond(p *node, b event, fb footprint, a event, which uint16) (
 		return 0, f, false
 	}
 	first := &g.nodes[to]
-	bi := find(first, f.turn.event(b), fb.which)
-	if bi < 0 {
+	bi := first.at(f.turn.event(b))
+	if bi < 0 || g.plain && first.edges[bi].to == mirrored {
 		return 0, f, false
 	}
 	to, last := first.follow(&first.edges[bi])

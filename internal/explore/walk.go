@@ -168,7 +168,6 @@ func (k *worker) arrive(from int32, on way, f footprint) (to int32, next way) {
 	} else {
 		to, f.turn = k.enter(from, on.ev)
 		e := &g.nodes[from].edges[on.at]
-		f.which = e.f.which
 		e.to, e.f = to, f
 	}
 	g.inferEdges(to, from, on.ev, f.turn)

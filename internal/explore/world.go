@@ -62,7 +62,6 @@ type world struct {
 	states     []serverState
 	looked     time.Time           // when states were read
 	touches    uint64              // keys of the commands that the present event has executed
-	quits      bool                // as in the footprint of the present event
 	stamp      uint64              // when the latest step of time ended, in grains
 	dirty      bool                // the script caches aren't what they were at the start
 	forgot     bool                // they have been emptied

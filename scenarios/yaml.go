@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -98,6 +100,10 @@ const maxFile = 1 << 20
 func ReadYAML(r io.Reader, name string) (Scenario, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
 		return Scenario{}, fmt.Errorf("read %s: %w", name, err)
 	}
 	if len(text) > maxFile {
@@ -106,6 +112,14 @@ func ReadYAML(r io.Reader, name string) (Scenario, error) {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return Scenario{}, located(name, err)
+	}
+	if second := anotherDocument(file); second != nil {
+		return Scenario{}, fmt.Errorf("%s:%d:%d: another document begins: a file holds one scenario", name, second.Line, second.Column)
+	}
+	for _, doc := range file.Docs {
+		if text := unfit(doc.Body, reflect.TypeFor[document]()); text != "" {
+			return Scenario{}, fmt.Errorf("%s:%s", name, text)
+		}
 	}
 	var d document
 	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&d); err != nil {
@@ -132,9 +146,24 @@ func located(name string, err error) error {
 	var at yaml.Error
 	if errors.As(err, &at) && at.GetToken() != nil {
 		p := at.GetToken().Position
-		return fmt.Errorf("%s:%d:%d: %s", name, p.Line, p.Column, at.GetMessage())
+		return fmt.Errorf("%s:%d:%d: %s", name, p.Line, p.Column, message(err))
 	}
 	return fmt.Errorf("%s: %w", name, err)
+}
+
+// anotherDocument is where a second document begins, nil when there is none.
+func anotherDocument(file *ast.File) *token.Position {
+	seen := false
+	for _, doc := range file.Docs {
+		if doc.Body == nil {
+			continue
+		}
+		if t := start(doc.Body); seen && t != nil {
+			return t.Position
+		}
+		seen = true
+	}
+	return nil
 }
 
 // position finds where a path stands in the file; a path that isn't there is
@@ -208,6 +237,10 @@ func readFault(file *ast.File, i int, st stepDoc) (faults.Fault, *Problem) {
 		if node == nil {
 			return nil, &Problem{path, "can't be read"}
 		}
+		if text := unfit(node, reflect.TypeOf(all[at])); text != "" {
+			_, text, _ = strings.Cut(text, ": ")
+			return nil, &Problem{path, "doesn't fit the fault: " + text}
+		}
 		if err := yaml.NodeToValue(node, v.Interface(), yaml.Strict()); err != nil {
 			return nil, &Problem{path, "doesn't fit the fault: " + message(err)}
 		}
@@ -218,7 +251,12 @@ func readFault(file *ast.File, i int, st stepDoc) (faults.Fault, *Problem) {
 	return v.Elem().Interface().(faults.Fault), nil
 }
 
+// message is what a YAML error says, without its place and without words of Go.
 func message(err error) string {
+	var unfit *yaml.TypeError
+	if errors.As(err, &unfit) && unfit.Token != nil {
+		return fmt.Sprintf("%q %s", unfit.Token.Value, misfit(unfit.DstType))
+	}
 	var at yaml.Error
 	if errors.As(err, &at) {
 		return at.GetMessage()

@@ -72,7 +72,15 @@ func TestBadYAMLIsRefusedWithItsPlace(t *testing.T) {
 		"step waits for a later": {"nth: 3", "after: 1", "mine.yaml:16:34: steps[0].when.after must be the number of an earlier step"},
 		"only optional steps":    {"for: 1s", "optional: true", "steps must have a fault that isn't optional"},
 		"bad name":               {"name: mine", "name: ../mine", "mine.yaml:1:7: name must be lower-case words"},
-		"not a number":           {"stock: 10", "stock: many", "mine.yaml:6:10:"},
+		"not a number":           {"stock: 10", "stock: many", `mine.yaml:6:10: "many" is no whole number`},
+		"half a unit":            {"stock: 10", "stock: 10.5", `mine.yaml:6:10: "10.5" is no whole number`},
+		"no unit of time":        {"ttl: 300ms", "ttl: 300", `mine.yaml:9:8: "300" is no duration such as 500ms or 2s`},
+		"no time at all":         {"ttl: 300ms", "ttl: soon", `mine.yaml:9:8: "soon" is no duration such as 500ms or 2s`},
+		"a list for a number":    {"stock: 10", "stock: [10]", "mine.yaml:6:10:"},
+		"a setting that is text": {"{ttls: 2.5}", "{ttls: long}", `steps[0].with doesn't fit the fault: "long" is no number`},
+		"neither yes nor no":     {"for: 1s", "optional: perhaps", `"perhaps" is neither true nor false`},
+		"a field twice":          {"shape: single", "shape: single\nshape: single", "mine.yaml:5:1:"},
+		"two documents":          {"    for: 1s", "    for: 1s\n---\nname: second", "mine.yaml:19:1: another document begins: a file holds one scenario"},
 		"not YAML":               {"load:", "load: [", "mine.yaml:"},
 	} {
 		t.Run(name, func(t *testing.T) {

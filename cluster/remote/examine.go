@@ -128,7 +128,7 @@ func removeKeys(ctx context.Context, c *cluster.Cluster) error {
 		errs = append(errs, removeBelow(ctx, n, c.KeyPrefix))
 	}
 	if err = errors.Join(append(errs, err)...); err != nil {
-		return hint.Wrap(fmt.Errorf("remove this run's keys: %w", err), "they all begin with %s", c.KeyPrefix)
+		return hint.Wrap(fmt.Errorf("remove this run's keys: %w", err), "see why the server is gone; if it comes back with its data, remove there what begins with %s", c.KeyPrefix)
 	}
 	return nil
 }

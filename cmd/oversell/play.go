@@ -229,7 +229,11 @@ func (a *app) removalError(err error) error {
 	if a.noteLeftovers(err) {
 		return nil
 	}
-	return environment(hint.Wrap(fmt.Errorf("remove what was started: %w", err), "oversell clean tries again"))
+	advice := hint.Of(err)
+	if advice == "" {
+		advice = "oversell clean tries again"
+	}
+	return environment(hint.Wrap(fmt.Errorf("remove what was started: %w", err), "%s", advice))
 }
 
 // noteLeftovers notes what is in nobody's way, and reports whether there is no

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/oversell/oversell/cluster/process"
 	"github.com/oversell/oversell/internal/engine"
 	"github.com/oversell/oversell/locks"
+	"github.com/oversell/oversell/scenarios"
 )
 
 // prover plays jobs through the real engine, on servers in this process where
@@ -70,4 +72,11 @@ func needsProcesses(t *testing.T) {
 	if ok, err := backendThere(t, process.Name); !ok {
 		t.Skipf("needs redis-server: %v", err)
 	}
+}
+
+func scenarioOf(t *testing.T, a *app, name string) scenarios.Scenario {
+	t.Helper()
+	i := slices.Index(a.scenarioNames(), name)
+	require.GreaterOrEqual(t, i, 0, name)
+	return a.scenarios[i]
 }

@@ -86,7 +86,7 @@ type Step struct {
 	// For is how long after the injection the fault is healed, in the
 	// background; 0 means when the load has ended.
 	For time.Duration
-	// Optional marks a follow-up that only a broken lock gets to: without it
-	// the run isn't inconclusive.
+	// Optional marks a follow-up that only some locks get to: when its moment
+	// doesn't come, the run isn't inconclusive.
 	Optional bool
 }

@@ -83,8 +83,12 @@ func (f ClockJump) Inject(ctx context.Context, t Target) (result.Evidence, Heal,
 		return result.Evidence{}, nil, fmt.Errorf("the key has no TTL on %s (PTTL %d)", n.Name(), ttl)
 	}
 	left := ttl - jump.Milliseconds()
-	if _, err := redisnode.Do(ctx, n, "PEXPIRE", t.Plan.Key, strconv.FormatInt(left, 10)); err != nil {
+	reply, err := redisnode.Do(ctx, n, "PEXPIRE", t.Plan.Key, strconv.FormatInt(left, 10))
+	if err != nil {
 		return result.Evidence{}, nil, fmt.Errorf("shorten the key's TTL on %s: %w", n.Name(), err)
+	}
+	if reply != int64(1) {
+		return result.Evidence{}, nil, fmt.Errorf("shorten the key's TTL on %s: the key was gone before (PEXPIRE answered %v)", n.Name(), reply)
 	}
 	if left <= 0 {
 		noteLoss(t, n)

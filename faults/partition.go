@@ -2,6 +2,9 @@ package faults
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/oversell/oversell/history"
@@ -31,18 +34,33 @@ func (Partition) Available(Target) error { return nil }
 func (f Partition) Inject(ctx context.Context, t Target) (result.Evidence, Heal, error) {
 	sales := t.watchSales(f.Sales)
 	defer sales.Stop()
-	started := t.History.Now()
 	for _, n := range t.Cluster.Nodes {
 		defer t.Wire.Cut(t.Moment.Instance, n.Name())()
 	}
+	started := t.History.Now()
 	sold, err := sales.during(ctx, time.Duration(f.TTLs*float64(t.Plan.TTL)))
 	if err != nil {
 		return result.Evidence{}, nil, err
 	}
 	took := t.History.Now() - started
+	if e := t.answered(started); e != nil {
+		return result.Evidence{}, nil, fmt.Errorf("%s answered the %s of instance %d all the same", e.Server, e.Command, e.Instance)
+	}
 	return proof(f, t, "instance %d, with %s inside, lost every byte to and from the lock's servers for %s, %.1f times the TTL of %s; %s",
 		t.Moment.Instance, history.Who(t.Moment.Purchase), rounded(took),
 		took.Seconds()/t.Plan.TTL.Seconds(), t.Plan.TTL, sold), nil, nil
+}
+
+// answered returns the answer to a command about the lock's key that the moment's
+// instance has sent since that time, nil when there is none.
+func (t Target) answered(since time.Duration) *history.Event {
+	answers := []history.Kind{history.WireAcquired, history.WireExpire, history.WireRenewed, history.WireReleased}
+	for _, e := range t.History.Events() {
+		if e.Instance == t.Moment.Instance && e.At-e.Took > since && slices.Contains(answers, e.Kind) {
+			return &e
+		}
+	}
+	return nil
 }
 
 // Disconnect breaks every connection between the instances and the lock's
@@ -61,8 +79,12 @@ func (Disconnect) Available(Target) error { return nil }
 // Inject returns at once. The connection of the command that stands at the
 // trigger's point is among those that break.
 func (f Disconnect) Inject(_ context.Context, t Target) (result.Evidence, Heal, error) {
+	closed := 0
 	for _, n := range t.Cluster.Nodes {
-		t.Wire.Disconnect(0, n.Name())
+		closed += t.Wire.Disconnect(0, n.Name())
 	}
-	return proof(f, t, "every connection to the lock's servers was closed"), nil, nil
+	if closed == 0 {
+		return result.Evidence{}, nil, errors.New("no connection to the lock's servers was open")
+	}
+	return proof(f, t, "every connection to the lock's servers was closed, %d of them", closed), nil, nil
 }

@@ -44,10 +44,12 @@ func (c *conn) attach(upstream net.Conn) error {
 }
 
 // close closes both sides. What was written to them before gets through.
-func (c *conn) close() {
+func (c *conn) close() (wasOpen bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	wasOpen = !c.closed
 	c.closeLocked()
+	return wasOpen
 }
 
 func (c *conn) closeLocked() {

@@ -50,15 +50,16 @@ func (w *Wire) heal(x *cut) {
 
 // Disconnect closes every connection of instance (0: all) to server ("": all).
 // A handler that is being asked about one of them isn't interrupted; what it
-// was asked about is lost.
-func (w *Wire) Disconnect(instance int, server string) {
+// was asked about is lost. It returns how many it has closed.
+func (w *Wire) Disconnect(instance int, server string) (closed int) {
 	e := end{instance, server}
 	w.mu.Lock()
 	conns := slices.Collect(maps.Keys(w.conns))
 	w.mu.Unlock()
 	for _, c := range conns {
-		if e.covers(c) {
-			c.close()
+		if e.covers(c) && c.close() {
+			closed++
 		}
 	}
+	return closed
 }

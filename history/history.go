@@ -157,7 +157,7 @@ type Plan struct {
 type Step struct {
 	Fault    string `json:"fault"`
 	When     string `json:"when"`
-	Optional bool   `json:"optional,omitempty"` // only a broken lock gets so far
+	Optional bool   `json:"optional,omitempty"` // only some locks get so far
 }
 
 // Planned returns the plan that events tell, or nil. It makes a history that is

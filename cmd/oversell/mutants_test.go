@@ -95,7 +95,7 @@ func TestTheMatrixNoticesEveryMutant(t *testing.T) {
 			[]string{"-f", exampleFile("sub-second-ttl"), "--lock", "lua-release"}, exitViolation, exitMet},
 		{"", []string{"a majority of two in five"}, process.Name, []string{"quorum-loses-one", "--lock", "redlock-watchdog"}, exitViolation, exitMet},
 		{"", []string{"no reconciliation"}, embedded.Name, []string{"ttl-expiry", "--lock", "naive", "--ttl", "1s"}, exitViolation, exitMet},
-		{"", []string{"no progress"}, embedded.Name, []string{"stuck-call", "--lock", "lua-watchdog", "--ttl", "1s"}, exitViolation, exitMet},
+		{"", []string{"no progress"}, embedded.Name, []string{"lost-command", "--lock", "naive"}, exitViolation, exitMet},
 		{"", []string{"no leak"}, embedded.Name, []string{"gone-at-release", "--lock", "leaky-watchdog", "--ttl", "3s"}, exitViolation, exitMet},
 		{"", []string{liar}, embedded.Name, []string{"lost-reply", "--lock", "lua-release"}, exitViolation, exitMet},
 		{liar, []string{"no truth"}, embedded.Name, []string{"lost-reply", "--lock", "lua-release"}, exitMet, exitViolation},

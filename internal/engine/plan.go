@@ -40,7 +40,7 @@ func (e *Engine) newPlan(j Job, trial int) history.Plan {
 		Stock: l.Stock, Instances: l.Instances, Buyers: l.Buyers, Requests: l.Wanted(),
 		TTL: l.TTL, Call: l.Call, RetryEvery: l.RetryEvery, StallAfter: l.StallAfter,
 		MinSold: min(minSold, l.Stock), ClientRetries: l.ClientRetries,
-		Key:     keyOf(j.Kind, keyPrefix, s.Name), SKU: sku(j, seed, trial),
+		Key: keyOf(j.Kind, keyPrefix, s.Name), SKU: sku(j, seed, trial),
 		Seed: seed, Trial: trial, Steps: planSteps(s.Steps), Started: time.Now().UTC(),
 		Expected: string(j.expected()), Command: j.Command, Version: e.cfg.Version,
 	}

@@ -105,6 +105,11 @@ type Cluster struct {
 	// means the constant of that name.
 	MasterSet string
 
+	// OnRenew gives servers that are all well the roles that they had started
+	// with, whatever failovers have made of them, and returns once everybody knows.
+	// Nil where they keep their roles, or where that can't be done.
+	OnRenew func(ctx context.Context) error
+
 	// OnClose removes everything that was started, also after a failed or
 	// half-finished start. Nil when there is nothing to remove.
 	OnClose func(ctx context.Context) error

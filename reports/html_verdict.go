@@ -233,7 +233,7 @@ func (d *drawn) steps() []stepView {
 		case failed != "":
 			v.Became = "failed: " + tidy(failed)
 		case s.Optional:
-			v.Became = "didn’t come to it; only a broken lock gets so far"
+			v.Became = "didn’t come to it, as under some locks"
 		default:
 			v.Became = "never happened"
 		}

@@ -92,6 +92,9 @@ func (b *Backend) Start(ctx context.Context, s cluster.Spec) (*cluster.Cluster, 
 	}
 	l := newLaunch(e, s, image, b.serverArgs)
 	c := &cluster.Cluster{Backend: b.Name(), Shape: s.Shape, OnClose: l.close}
+	if s.Shape == cluster.Sentinel {
+		c.OnRenew = l.renew
+	}
 	if err := l.run(ctx, roles); err != nil {
 		err = fmt.Errorf("start %s cluster %s: %w", s.Shape, s.Name, explain(err))
 		if cerr := l.close(ctx); cerr != nil {

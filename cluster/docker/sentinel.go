@@ -40,6 +40,30 @@ func (l *launch) introduce(ctx context.Context) error {
 	return redisnode.AwaitSentinels(ctx, &cluster.Cluster{Shape: l.spec.Shape, Nodes: l.clusterNodes()})
 }
 
+// renew is introduce for servers that have been something else to each other. No
+// sentinel may still watch when the first one watches anew: it would tell it what
+// it knows.
+func (l *launch) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("not ready within %s", startTimeout))
+	defer cancel()
+	if err := each(ctx, l.ofRole(cluster.RoleSentinel), (*node).forget); err != nil {
+		return err
+	}
+	if _, err := ask(ctx, l.nodes[0], "REPLICAOF", "NO", "ONE"); err != nil {
+		return err
+	}
+	return l.introduce(ctx)
+}
+
+// forget makes the sentinel watch nothing.
+func (n *node) forget(ctx context.Context) error {
+	_, err := ask(ctx, n, "SENTINEL", "REMOVE", cluster.MasterSet)
+	if refused(err) {
+		return nil // it has forgotten already
+	}
+	return err
+}
+
 // follow makes the node a replica of the master.
 func (n *node) follow(ctx context.Context) error {
 	_, err := ask(ctx, n, "REPLICAOF", n.launch.replication.host(0).String(), redisPort)

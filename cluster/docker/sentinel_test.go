@@ -37,4 +37,13 @@ func TestHealBeforeRestart(t *testing.T) {
 
 	_, err = iso.CutPeers(within(t))
 	require.Error(t, err, "replication no longer runs where it can be cut")
+
+	require.NoError(t, c.OnRenew(within(t)))
+	now, err := redisnode.CurrentMaster(within(t), c)
+	require.NoError(t, err)
+	assert.Equal(t, "master", now.Name(), "as in the beginning")
+	how, err = iso.CutPeers(within(t))
+	require.NoError(t, err)
+	assert.Contains(t, how, "0 of 2 replicas attached")
+	require.NoError(t, iso.HealPeers(within(t)))
 }

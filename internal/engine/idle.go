@@ -64,10 +64,10 @@ func (i *idle) close(ctx context.Context) error {
 }
 
 // sparing reports whether the run's servers can be used again, if all goes
-// well: single ones that are ours, to which nothing is done but to their data.
+// well: they are ours, and nothing is done to them that can't be undone.
 func (r *run) sparing() bool {
-	return r.e.cfg.Reuse && r.job.Scenario.Shape == cluster.Single && r.e.cfg.Backend.Real() &&
-		!slices.ContainsFunc(r.job.Scenario.Steps, func(st faults.Step) bool { return !faults.Spares(st.Do) })
+	return r.e.cfg.Reuse && r.e.cfg.Backend.Real() && (r.job.Scenario.Shape == cluster.Sentinel ||
+		!slices.ContainsFunc(r.job.Scenario.Steps, func(st faults.Step) bool { return !faults.Spares(st.Do) }))
 }
 
 // logLines is how much of a server's log is kept with a run when the server
@@ -81,9 +81,16 @@ func (r *run) handOver(ctx context.Context) bool {
 		return false
 	}
 	for _, n := range r.lock.Nodes {
-		if r.keepLog(ctx, n) != nil || asNew(ctx, n) != nil {
+		if r.keepLog(ctx, n) != nil {
 			return false
 		}
+	}
+	renew := allAsNew
+	if r.lock.Shape == cluster.Sentinel {
+		renew = rolesAsNew
+	}
+	if renew(ctx, r.lock) != nil {
+		return false
 	}
 	r.e.idle.put(r.e.version(r.job), r.lock)
 	return true
@@ -114,15 +121,49 @@ func (r *run) keepLog(ctx context.Context, n cluster.Node) error {
 	return os.WriteFile(filepath.Join(dir, n.Name()+".log"), []byte(strings.Join(lines, "\n")+"\n"), 0o644)
 }
 
-// asNew removes what a run has left on a server: first those who could still
-// leave something, then the rest.
-func asNew(ctx context.Context, n cluster.Node) error {
+// allAsNew removes what a run has left on its masters: first those who could
+// still leave something, then the rest.
+func allAsNew(ctx context.Context, c *cluster.Cluster) error {
+	for _, n := range c.Nodes {
+		err := tell(ctx, n,
+			[]any{"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"}, []any{"CLIENT", "KILL", "TYPE", "pubsub", "SKIPME", "yes"},
+			[]any{"CONFIG", "SET", "maxmemory", "0"}, []any{"CONFIG", "SET", "maxmemory-policy", "noeviction"},
+			[]any{"FLUSHALL"}, []any{"SCRIPT", "FLUSH"}, []any{"SLOWLOG", "RESET"}, []any{"CONFIG", "RESETSTAT"})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rolesAsNew makes the first node the master again, and removes what a run has
+// left there; its replicas follow. Connections stay: sentinels have some.
+func rolesAsNew(ctx context.Context, c *cluster.Cluster) error {
+	if c.OnRenew == nil {
+		return errors.New("nobody can give these servers their roles back")
+	}
+	if err := c.OnRenew(ctx); err != nil {
+		return err
+	}
+	for i, n := range c.Nodes {
+		left := [][]any{{"SCRIPT", "FLUSH"}, {"SLOWLOG", "RESET"}, {"CONFIG", "RESETSTAT"}}
+		if i == 0 {
+			left = append([][]any{{"FLUSHALL"}}, left...)
+		}
+		if n.Role() == cluster.RoleSentinel {
+			continue
+		}
+		if err := tell(ctx, n, left...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell sends commands one after the other.
+func tell(ctx context.Context, n cluster.Node, commands ...[]any) error {
 	return redisnode.With(ctx, n, func(ctx context.Context, c *redis.Client) error {
-		for _, args := range [][]any{
-			{"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"},
-			{"CLIENT", "KILL", "TYPE", "pubsub", "SKIPME", "yes"},
-			{"FLUSHALL"}, {"SCRIPT", "FLUSH"}, {"SLOWLOG", "RESET"}, {"CONFIG", "RESETSTAT"},
-		} {
+		for _, args := range commands {
 			if err := c.Do(ctx, args...).Err(); err != nil {
 				return fmt.Errorf("%v: %w", args, err)
 			}

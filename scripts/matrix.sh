@@ -15,7 +15,7 @@ trap 'rm -f "$report"' EXIT
 # Whatever the gate says, what was played is shown; the exit code is the gate.
 code=0
 if [ $# -eq 0 ]; then
-	set -- --all --backend docker --redis 7.0 --stock 30 --buyers 45 --parallel 2 --dir "$runs"
+	set -- --all --backend docker --redis 7.0 --stock 30 --buyers 45 --instances 4 --parallel 2 --dir "$runs"
 fi
 "$oversell" run "$@" --output text --output markdown="$report" || code=$?
 if [ ! -s "$report" ]; then

@@ -159,7 +159,7 @@ const crowd = 200
 // machine carries so many times as many as of others.
 func (s *sitting) parallel(times int) int {
 	if s.o.Parallel > 0 {
-		return s.o.Parallel
+		return times * s.o.Parallel
 	}
 	return times * max(1, s.machine().CPUs/cpusPerRun)
 }

@@ -123,9 +123,9 @@ func (f RestartServer) victims(ctx context.Context, t Target) (nodes []cluster.K
 			return nil, "", err
 		}
 	}
-	chosen, left, err := dispensable(values, n)
-	if err != nil {
-		return nil, "", err
+	chosen, left := dispensable(values, n)
+	if chosen == nil {
+		return all[:n], "; nobody had the lock on a majority that could spare them", nil
 	}
 	for _, i := range chosen {
 		nodes = append(nodes, all[i])
@@ -135,8 +135,9 @@ func (f RestartServer) victims(ctx context.Context, t Target) (nodes []cluster.K
 
 // dispensable chooses n of the servers that hold these values under the lock's
 // key, without which whoever has a majority keeps it: of its own, as many as it
-// can spare. left is on how many its key stays.
-func dispensable(values []string, n int) (chosen []int, left int, err error) {
+// can spare. left is on how many its key stays. It chooses none when nobody has
+// such a majority.
+func dispensable(values []string, n int) (chosen []int, left int) {
 	majority := len(values)/2 + 1
 	for _, holder := range values {
 		var own, others []int
@@ -154,9 +155,9 @@ func dispensable(values []string, n int) (chosen []int, left int, err error) {
 		if n-spare > len(others) {
 			break
 		}
-		return append(own[:spare], others[:n-spare]...), len(own) - spare, nil
+		return append(own[:spare], others[:n-spare]...), len(own) - spare
 	}
-	return nil, 0, fmt.Errorf("nobody holds the lock on so many servers that %d can go", n)
+	return nil, 0
 }
 
 // lockNodes returns the first n nodes that hold locks, as something that not

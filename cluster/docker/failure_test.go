@@ -112,6 +112,7 @@ func TestHosts(t *testing.T) {
 	assert.Equal(t, loopback, e.hosts(t.Context())[0], "whatever testcontainers guesses")
 	t.Setenv(hostVariable, "docker.example")
 	assert.Equal(t, []string{"docker.example"}, e.hosts(t.Context()))
+	assert.Empty(t, e.shortcut(t.Context(), nil, ""), "the user has said where servers are")
 
 	assert.Equal(t, "build-7", remoteHost("tcp://build-7:2376"))
 	for _, local := range []string{"unix:///var/run/docker.sock", "tcp://127.0.0.1:2375", "tcp://localhost:2375", "tcp://[::1]:2375", ""} {

@@ -105,6 +105,7 @@ func TestClustersOfOneRun(t *testing.T) {
 	require.NoError(t, err)
 	c2, err := b.Start(t.Context(), two)
 	require.NoError(t, err)
+	testShortcut(t, c1.Node("redis").(*node), c2.Node("redis").(*node))
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -118,21 +119,16 @@ func TestClustersOfOneRun(t *testing.T) {
 	assert.Contains(t, string(log), "Ready to accept connections")
 }
 
-// Whoever answers at the shorter way must be the same server.
-func TestShortcut(t *testing.T) {
-	b := backend(t)
-	one, other := start(t, b, spec(t, cluster.Single)).Node("redis").(*node), start(t, b, spec(t, cluster.Single)).Node("redis").(*node)
+// testShortcut: whoever answers at the shorter way must be the same server.
+func testShortcut(t *testing.T, one, other *node) {
 	published := nodeAt{one, one.Addr()}
 	assert.True(t, sameServer(within(t), one, published))
 	assert.False(t, sameServer(within(t), other, published))
 	assert.False(t, sameServer(within(t), nodeAt{one, net.JoinHostPort(loopback, "1")}, published), "nobody answers there")
-
 	if runtime.GOOS == "linux" && remoteHost(one.launch.engine.endpoint) == "" {
 		conn, err := one.Dial(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, one.Announced(), conn.RemoteAddr().String(), "an engine on this machine")
 		require.NoError(t, conn.Close())
 	}
-	t.Setenv(hostVariable, loopback)
-	assert.Empty(t, one.launch.engine.shortcut(t.Context(), one, one.Addr()), "the user has said where servers are")
 }

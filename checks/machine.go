@@ -16,7 +16,7 @@ func machineRan(t *Timeline) []result.Finding {
 	if t.Plan.TTL <= 0 {
 		return nil
 	}
-	events, longest := t.tooLongStill(t.tooLong())
+	events, longest := t.tooLongUnderLoad(stoodStillFor)
 	if longest == nil || !t.accused() || t.guiltyAnyway() {
 		return nil
 	}
@@ -33,22 +33,31 @@ func (t *Timeline) tooLong() time.Duration {
 	return t.Plan.TTL / 2
 }
 
-// tooLongStill are the numbers of the times under load in which this machine stood
-// still for longer than bound, and the longest of them, nil when there was none.
-func (t *Timeline) tooLongStill(bound time.Duration) (events []int64, longest *history.Event) {
+// tooLongUnderLoad are the numbers of the events under load that took too long, by
+// a measure that is 0 for all others, and the longest of them, nil when there was
+// none.
+func (t *Timeline) tooLongUnderLoad(measure func(*history.Event) time.Duration) (events []int64, longest *history.Event) {
 	for _, e := range t.Events {
 		underLoad := e.At >= t.Start && e.At-e.Took <= t.End
-		planned := e.Fault != "" // a process that a fault has paused stands still because of that
-		if e.Kind != history.MachineStalled || planned || e.Took <= bound || !underLoad {
+		if !underLoad || measure(e) <= t.tooLong() {
 			continue
 		}
 		events = append(events, e.N)
-		if longest == nil || e.Took > longest.Took {
+		if longest == nil || measure(e) > measure(longest) {
 			longest = e
 		}
 	}
 	slices.Sort(events)
 	return events, longest
+}
+
+// stoodStillFor is how long this machine stood still before an event. A process
+// that a fault has paused stands still because of that.
+func stoodStillFor(e *history.Event) time.Duration {
+	if e.Kind != history.MachineStalled || e.Fault != "" {
+		return 0
+	}
+	return e.Took
 }
 
 // accused reports whether any other check holds something against the lock.

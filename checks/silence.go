@@ -48,22 +48,15 @@ func serversInTime(t *Timeline) []result.Finding {
 	if t.Plan.TTL <= 0 {
 		return nil
 	}
-	var events []int64
-	var longest *history.Event
-	for _, e := range t.Events {
-		underLoad := e.At >= t.Start && e.At-e.Took <= t.End
-		if e.Away <= t.tooLong() || !underLoad || t.heldUp(e.At-e.Took, e.At) {
-			continue
+	events, longest := t.tooLongUnderLoad(func(e *history.Event) time.Duration {
+		if e.Away <= t.tooLong() || t.heldUp(e.At-e.Took, e.At) {
+			return 0
 		}
-		events = append(events, e.N)
-		if longest == nil || e.Away > longest.Away {
-			longest = e
-		}
-	}
+		return e.Away
+	})
 	if longest == nil || !t.accusedOfMore() || t.guiltyAnyway() {
 		return nil
 	}
-	slices.Sort(events)
 	return []result.Finding{doubt(true, events,
 		"%s, or the way to it, took %s for the %s of %s at %s without any fault (%s in all), which alone may end a lock's hold: its TTL is %s",
 		longest.Server, span(longest.Away), longest.Command, instanceName(longest.Instance), seconds(longest.At),

@@ -64,13 +64,7 @@ func TestExchangedBuyersLoseNothing(t *testing.T) {
 				others = append(others, explored(t, cs, Config{Workers: 2, Unreduced: true, recall: true}))
 			}
 			for _, r := range others {
-				require.Equal(t, r.Counts, exchanged.Counts)
-				require.Equal(t, r.finals, exchanged.finals)
-				require.Len(t, exchanged.Found, len(r.Found))
-				for i, x := range r.Found {
-					require.Equal(t, x.Property, exchanged.Found[i].Property)
-					require.Len(t, exchanged.Found[i].Steps, len(x.Steps))
-				}
+				requireSame(t, r, exchanged)
 			}
 			t.Log(exchanged.Counts.All, exchanged.States, apart.States)
 		})

@@ -42,11 +42,11 @@ func long(n int) history.History {
 func TestLongHistoryIsJudgedRight(t *testing.T) {
 	t.Parallel()
 	h := long(60_000)
-	lost := LostUpdates(h)
+	lost := Reconstruct(h).LostUpdates()
 	require.Positive(t, lost)
 	require.Equal(t, result.Mismatch, result.VerdictOf(judge("reconciliation", h)))
-	require.Len(t, Traces(h), Sold(h)+Left(h)-h.Plan.Stock)
-	require.Equal(t, lost, DoubleHolds(h))
+	require.Len(t, Reconstruct(h).Traces(), Reconstruct(h).Sold()+Reconstruct(h).Left()-h.Plan.Stock)
+	require.Equal(t, lost, Reconstruct(h).DoubleHolds())
 }
 
 // BenchmarkJudge judges a history of a million events with every check and

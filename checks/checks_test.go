@@ -32,13 +32,13 @@ func TestGoodHistoryHasNoFindings(t *testing.T) {
 	h := good()
 	assert.Empty(t, judge("", h))
 	assert.Equal(t, result.OK, result.VerdictOf(judge("", h)))
-	assert.Equal(t, []string{"3 sold and 0 left of 3: none too many"}, Explain(h))
-	assert.Empty(t, Traces(h))
-	assert.Equal(t, 3, Sold(h))
-	assert.Zero(t, Left(h))
-	assert.Zero(t, DoubleHolds(h))
-	assert.Zero(t, LostUpdates(h))
-	assert.Zero(t, FenceRefused(h))
+	assert.Equal(t, []string{"3 sold and 0 left of 3: none too many"}, Reconstruct(h).Explain())
+	assert.Empty(t, Reconstruct(h).Traces())
+	assert.Equal(t, 3, Reconstruct(h).Sold())
+	assert.Zero(t, Reconstruct(h).Left())
+	assert.Zero(t, Reconstruct(h).DoubleHolds())
+	assert.Zero(t, Reconstruct(h).LostUpdates())
+	assert.Zero(t, Reconstruct(h).FenceRefused())
 }
 
 // mutations change one thing in the good history; the one check that is there
@@ -198,10 +198,10 @@ func TestChecksDoNotChangeTheHistory(t *testing.T) {
 	for _, make := range []func() history.History{good, incident, standstill} {
 		h := make()
 		first := judge("", h)
-		story := Explain(h)
+		story := Reconstruct(h).Explain()
 		assert.Equal(t, make(), h)
 		assert.Equal(t, first, judge("", h))
-		assert.Equal(t, story, Explain(h))
+		assert.Equal(t, story, Reconstruct(h).Explain())
 	}
 }
 

@@ -130,27 +130,12 @@ func trimmed(shelf []back) []back {
 
 // DoubleHolds counts the acquisitions that were made while another purchase was
 // definitely inside.
-func DoubleHolds(h history.History) int { return Reconstruct(h).DoubleHolds() }
-
-// DoubleHolds is the function of that name.
 func (t *Timeline) DoubleHolds() int { return len(doubleHolds(t)) }
 
-// LostUpdates counts the commits that overwrote a stock they had not read.
-func LostUpdates(h history.History) int { return Reconstruct(h).LostUpdates() }
-
 // FenceRefused counts the commits that the fence turned away.
-func FenceRefused(h history.History) int { return Reconstruct(h).FenceRefused() }
-
-// FenceRefused is the function of that name.
 func (t *Timeline) FenceRefused() int { return len(t.refused()) }
 
-// Sold is the number of orders in the inventory after the load.
-func Sold(h history.History) int { return Reconstruct(h).Sold() }
-
-// Left is the stock in the inventory after the load.
-func Left(h history.History) int { return Reconstruct(h).Left() }
-
-// LostUpdates is the function of that name.
+// LostUpdates counts the commits that overwrote a stock they had not read.
 func (t *Timeline) LostUpdates() int {
 	n := 0
 	for _, c := range t.Commits {

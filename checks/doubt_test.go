@@ -27,7 +27,7 @@ func TestUnknownAcquiresOfOldHistories(t *testing.T) {
 	assert.Contains(t, f.Text, "possible, not definite: 1 acquire with an unknown outcome")
 	assert.Contains(t, f.Text, "instance 3, buyer 1, from 0.150 s")
 	assert.Len(t, f.Events, 2)
-	assert.Zero(t, DoubleHolds(h), "never definite")
+	assert.Zero(t, Reconstruct(h).DoubleHolds(), "never definite")
 
 	s := unknown(150, 450)
 	s.buy("U", 3, 1).granted(155)

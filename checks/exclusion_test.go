@@ -21,8 +21,8 @@ func pair(second int) *script {
 func TestTouchingIntervalsDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, judge("exclusion", pair(100).end()), "acquired at the instant at which the other began to release")
-	assert.Zero(t, DoubleHolds(pair(100).end()))
-	assert.Equal(t, 1, DoubleHolds(pair(99).end()), "one millisecond earlier they overlap")
+	assert.Zero(t, Reconstruct(pair(100).end()).DoubleHolds())
+	assert.Equal(t, 1, Reconstruct(pair(99).end()).DoubleHolds(), "one millisecond earlier they overlap")
 }
 
 func TestExclusionTellsTheFirstPair(t *testing.T) {
@@ -49,7 +49,7 @@ func TestHeldIntervalEndsWithLossAndDeath(t *testing.T) {
 			assert.Empty(t, judge("exclusion", s.end()))
 			s = pair(40)
 			end(s)
-			assert.Equal(t, 1, DoubleHolds(s.end()))
+			assert.Equal(t, 1, Reconstruct(s.end()).DoubleHolds())
 		})
 	}
 }
@@ -58,13 +58,13 @@ func TestLeaseLostBeforeItCameHoldsNothing(t *testing.T) {
 	t.Parallel()
 	s := pair(60)
 	s.buy("A", 1, 1).add(9, history.Event{Kind: history.LostNoticed})
-	assert.Zero(t, DoubleHolds(s.end()))
+	assert.Zero(t, Reconstruct(s.end()).DoubleHolds())
 }
 
 func TestHolderWithoutAnEndHoldsOn(t *testing.T) {
 	t.Parallel()
 	h := without(pair(900).end(), func(e history.Event) bool { return e.Purchase == "A" && e.Kind == history.ReleaseStart })
-	assert.Equal(t, 1, DoubleHolds(h))
+	assert.Equal(t, 1, Reconstruct(h).DoubleHolds())
 }
 
 func TestFenceMakesTwoHoldersHarmless(t *testing.T) {
@@ -78,14 +78,14 @@ func TestFenceMakesTwoHoldersHarmless(t *testing.T) {
 	f := only(t, "exclusion", h)
 	assert.Equal(t, result.OK, f.Verdict)
 	assert.Contains(t, f.Text, "harmless: nothing was oversold, the fence refused 1 write")
-	assert.Equal(t, 1, FenceRefused(h))
+	assert.Equal(t, 1, Reconstruct(h).FenceRefused())
 	assert.Equal(t, result.OK, result.VerdictOf(judge("", h)))
 	assert.Equal(t, []string{
 		"0.310 s  the key of instance 1, buyer 1 expired: its call took 453 ms, 1.5 x TTL",
 		"0.313 s  instance 1, buyer 1 and instance 2, buyer 7 were both inside for 18 ms",
 		"0.465 s  the fence refused the stale write of instance 1, buyer 1",
 		"2 sold and 0 left of 2: none too many",
-	}, Explain(h))
+	}, Reconstruct(h).Explain())
 }
 
 func TestThreeAtOnce(t *testing.T) {
@@ -95,7 +95,7 @@ func TestThreeAtOnce(t *testing.T) {
 		s.buy(id, i+1, 1).enter(10*i).begun(10*i+1, int64(i+1), 9).release(100, true)
 	}
 	h := s.end()
-	assert.Equal(t, 2, DoubleHolds(h))
+	assert.Equal(t, 2, Reconstruct(h).DoubleHolds())
 	assert.Contains(t, only(t, "exclusion", h).Text, "3 at once at most")
 }
 

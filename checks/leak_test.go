@@ -33,7 +33,7 @@ func TestRenewalsThatGoOnAreALeak(t *testing.T) {
 		"2 such renewals in all, the last at 0.710 s", f.Text)
 	assert.Len(t, f.Events, 2)
 	assert.Equal(t, result.Leaked, result.VerdictOf(judge("", h)))
-	assert.Contains(t, Explain(h), "0.610 s  the key of instance 1, buyer 1, whose purchase was over at 0.412 s, was renewed, in vain; "+
+	assert.Contains(t, Reconstruct(h).Explain(), "0.610 s  the key of instance 1, buyer 1, whose purchase was over at 0.412 s, was renewed, in vain; "+
 		"2 such renewals in all, the last at 0.710 s")
 
 	h.Plan.Schema = history.PlanSchemaV1

@@ -38,9 +38,9 @@ func TestKeyTakenOffALivingServer(t *testing.T) {
 			assert.Equal(t, fault, a.Grant.Loss.Fault.Fault)
 			assert.Equal(t, ReleasedByOwn, Reconstruct(h).Purchase("B").Grant.Loss.Cause)
 			line := fmt.Sprintf("%s  the key of instance 1, buyer 1 was lost when %s (fault %s)", seconds(min(ms(100), ms(granted))), words, fault)
-			assert.Equal(t, line, Explain(h)[0])
-			assert.Contains(t, Traces(h)[0].Events, at(h, kind(history.KeyState)).N)
-			assert.Contains(t, Traces(h)[0].Events, at(h, kind(history.FaultInjected)).N)
+			assert.Equal(t, line, Reconstruct(h).Explain()[0])
+			assert.Contains(t, Reconstruct(h).Traces()[0].Events, at(h, kind(history.KeyState)).N)
+			assert.Contains(t, Reconstruct(h).Traces()[0].Events, at(h, kind(history.FaultInjected)).N)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func TestKeyThatWasGoneForNoKnownReason(t *testing.T) {
 	t.Parallel()
 	h := taken("outlast", 110).end()
 	assert.Equal(t, LostData, Reconstruct(h).Purchase("A").Grant.Loss.Cause)
-	assert.Equal(t, "0.100 s  the key of instance 1, buyer 1 was gone from redis, and the history doesn't show why", Explain(h)[0])
+	assert.Equal(t, "0.100 s  the key of instance 1, buyer 1 was gone from redis, and the history doesn't show why", Reconstruct(h).Explain()[0])
 }
 
 func TestLookAtAFreeKeyEndsNothing(t *testing.T) {
@@ -180,7 +180,7 @@ func TestQuorumHoldsWithAMajority(t *testing.T) {
 	for _, g := range tl.Grants {
 		assert.False(t, g.Foreign())
 	}
-	assert.Equal(t, []string{"1 sold and 2 left of 3: none too many"}, Explain(h))
+	assert.Equal(t, []string{"1 sold and 2 left of 3: none too many"}, Reconstruct(h).Explain())
 }
 
 func TestQuorumLosesItsMajority(t *testing.T) {
@@ -204,7 +204,7 @@ func TestQuorumLosesItsMajority(t *testing.T) {
 		"0.060 s  the key of instance 1, buyer 1 was lost when the last of the servers redis-1, redis-2, redis-3 died (fault restart-server)",
 		"0.090 s  instance 1, buyer 1 and instance 2, buyer 7 were both inside for 1.913 s",
 		"0.100 s  order 4 is one too many: instance 1, buyer 1 wrote a stock of 2 over 2; it had read 3 at 0.013 s, and instance 2, buyer 7 sold in between",
-	}, Explain(h))
+	}, Reconstruct(h).Explain())
 }
 
 // TestQuorumGrantsInterleave: two buyers of one instance try at the same time.

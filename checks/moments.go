@@ -34,7 +34,8 @@ func exported(ms []moment) []Moment {
 // Span writes how long something took: "412 ms", "1.205 s".
 func Span(d time.Duration) string { return span(d) }
 
-// Traces explains every unit too many, see the function of that name.
+// Traces explains every unit too many, in the order in which they came back on
+// the shelf. It is empty when there are none.
 func (t *Timeline) Traces() []Trace { return t.traces() }
 
 // Overlaps lists every acquisition that was made while another purchase was

@@ -26,7 +26,7 @@ func TestStandstillShowsTheKey(t *testing.T) {
 		"1.200 s  the load was given up: nobody had bought anything since 0.018 s, with 2 units left: " +
 			"the key has no expiry (PTTL -1) and its holder, instance 3, is dead: it stays locked for ever",
 		"1 sold and 2 left of 3: none too many",
-	}, Explain(h))
+	}, Reconstruct(h).Explain())
 }
 
 func TestKeyEvidenceInOtherWords(t *testing.T) {
@@ -146,7 +146,7 @@ func TestStuckHolderIsAStall(t *testing.T) {
 		"1.514 s  nobody had acquired for 1.499 s, although stock was left and somebody wanted it (the bound is 1.000 s): " +
 			"instance 1, buyer 1 was inside for 1.502 s = 5.0 x TTL, and its watchdog kept the key (14 renewals)",
 		"2 sold and 3 left of 5: none too many",
-	}, Explain(h))
+	}, Reconstruct(h).Explain())
 
 	planned := somebodyInside(1500)
 	planned.step(1511, history.Event{Fault: "slow-call", Instance: 1, Purchase: "A"})
@@ -217,7 +217,7 @@ func TestShopGoesOnOneTTLAfterADeath(t *testing.T) {
 	assert.Equal(t, "instance 1 died at 0.100 s while it held the key, and nobody acquired for 500 ms after that "+
 		"(one TTL of 300 ms and its grace are 450 ms)", f.Text)
 	assert.Contains(t, f.Events, at(h, kind(history.InstanceExited)).N)
-	assert.Contains(t, Explain(h), "0.600 s  nobody had acquired for 500 ms after instance 1 had died with the key "+
+	assert.Contains(t, Reconstruct(h).Explain(), "0.600 s  nobody had acquired for 500 ms after instance 1 had died with the key "+
 		"(one TTL of 300 ms and its grace are 450 ms)")
 
 	stood := func(e history.Event) []result.Finding {
@@ -253,7 +253,7 @@ func TestDeathExplainsItsTTL(t *testing.T) {
 
 func TestRecoveryIsTold(t *testing.T) {
 	t.Parallel()
-	lines := Explain(orphaned(315).end())
+	lines := Reconstruct(orphaned(315).end()).Explain()
 	require.Len(t, lines, 2)
 	assert.Equal(t, "0.010 s  instance 1, buyer 1 was granted the key, and its process ended at 0.100 s "+
 		"(fault kill-instance: pid 1: signal: killed); the next buyer acquired 215 ms later", lines[0])

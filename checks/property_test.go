@@ -25,20 +25,20 @@ func TestSumsHoldInEveryInterleaving(t *testing.T) {
 		for _, c := range tl.Commits {
 			sum += c.Back()
 		}
-		over := Sold(h) + Left(h) - h.Plan.Stock
-		assert.Equal(t, m.stock, Left(h))
+		over := Reconstruct(h).Sold() + Reconstruct(h).Left() - h.Plan.Stock
+		assert.Equal(t, m.stock, Reconstruct(h).Left())
 		assert.Equal(t, over, sum, "every commit moves the stock by Back - 1")
-		assert.Len(t, Traces(h), max(over, 0))
+		assert.Len(t, Reconstruct(h).Traces(), max(over, 0))
 		verdict := result.VerdictOf(judge("reconciliation", h))
 		switch {
-		case Sold(h) > h.Plan.Stock:
+		case Reconstruct(h).Sold() > h.Plan.Stock:
 			assert.Equal(t, result.Oversold, verdict)
 		case over != 0:
 			assert.Equal(t, result.Mismatch, verdict)
 		default:
 			assert.Equal(t, result.OK, verdict)
 		}
-		assert.LessOrEqual(t, len(Explain(h)), maxLines)
+		assert.LessOrEqual(t, len(Reconstruct(h).Explain()), maxLines)
 	})
 }
 
@@ -48,12 +48,12 @@ func TestFenceHoldsInEveryInterleaving(t *testing.T) {
 		m, h := draw(t, false)
 		assert.Empty(t, judge("fence", h))
 		if m.fenced {
-			assert.Zero(t, LostUpdates(h))
+			assert.Zero(t, Reconstruct(h).LostUpdates())
 			assert.Empty(t, judge("reconciliation", h))
 		}
-		if DoubleHolds(h) == 0 {
-			assert.Zero(t, FenceRefused(h), "a stale write takes two holders")
-			assert.Zero(t, LostUpdates(h), "so does a lost update")
+		if Reconstruct(h).DoubleHolds() == 0 {
+			assert.Zero(t, Reconstruct(h).FenceRefused(), "a stale write takes two holders")
+			assert.Zero(t, Reconstruct(h).LostUpdates(), "so does a lost update")
 		}
 	})
 }
@@ -177,7 +177,7 @@ func TestOrderOfLinesDoesNotMatter(t *testing.T) {
 		copy(body, order)
 		number(shuffled.Events)
 		assert.Equal(t, texts(judge("", h)), texts(judge("", shuffled)))
-		assert.Equal(t, Explain(h), Explain(shuffled))
+		assert.Equal(t, Reconstruct(h).Explain(), Reconstruct(shuffled).Explain())
 	})
 }
 
@@ -199,11 +199,11 @@ func examine(t require.TestingT, h history.History) {
 			assert.NotNil(t, f.Events)
 		}
 	}
-	assert.LessOrEqual(t, len(Explain(h)), maxLines)
-	for _, tr := range Traces(h) {
+	assert.LessOrEqual(t, len(Reconstruct(h).Explain()), maxLines)
+	for _, tr := range Reconstruct(h).Traces() {
 		assert.NotEmpty(t, tr.Lines())
 	}
-	for _, n := range []int{DoubleHolds(h), LostUpdates(h), FenceRefused(h)} {
+	for _, n := range []int{Reconstruct(h).DoubleHolds(), Reconstruct(h).LostUpdates(), Reconstruct(h).FenceRefused()} {
 		assert.GreaterOrEqual(t, n, 0)
 	}
 }

@@ -62,7 +62,7 @@ func TestReconciliationProvesEveryUnit(t *testing.T) {
 	f := only(t, "reconciliation", h)
 	assert.Equal(t, result.Oversold, f.Verdict)
 	assert.Equal(t, "5 sold of 3: 2 too many", f.Text)
-	traces := Traces(h)
+	traces := Reconstruct(h).Traces()
 	require.Len(t, traces, 2)
 	for _, tr := range traces {
 		assert.NotEmpty(t, tr.Events)

@@ -16,9 +16,6 @@ const maxLines = 8
 // stalled, who held the key and how that ended; for one that came out well,
 // what the lock and the fence withstood, what outlived its purchase, and what
 // the lock said that wasn't so. It has at most eight lines.
-func Explain(h history.History) []string { return Reconstruct(h).Explain() }
-
-// Explain is the function of that name.
 func (t *Timeline) Explain() []string {
 	lines := t.doubts()
 	traces, stalls := t.traces(), t.stalls()

@@ -235,7 +235,7 @@ func TestCommitsAreReplayed(t *testing.T) {
 	assert.Equal(t, 2, tl.Commits[1].Before, "what A had left there")
 	assert.Equal(t, 1, tl.Commits[1].After)
 	assert.Equal(t, 2, tl.Commits[2].Back())
-	assert.Equal(t, 1, LostUpdates(h))
+	assert.Equal(t, 1, Reconstruct(h).LostUpdates())
 }
 
 func TestTruncatedHistoryFallsBackOnTheInstances(t *testing.T) {

@@ -47,10 +47,6 @@ func (l Link) Cause() Cause {
 	}
 }
 
-// Traces explains every unit too many, in the order in which they came back on
-// the shelf. It is empty when there are none.
-func Traces(h history.History) []Trace { return Reconstruct(h).traces() }
-
 // traces finds them once.
 func (t *Timeline) traces() []Trace {
 	if t.found == nil {

@@ -14,7 +14,7 @@ import (
 func TestIncidentIsTracedToItsRoot(t *testing.T) {
 	t.Parallel()
 	h := incident()
-	traces := Traces(h)
+	traces := Reconstruct(h).Traces()
 	require.Len(t, traces, 2)
 	for i, tr := range traces {
 		assert.Equal(t, i+1, tr.Unit)
@@ -49,7 +49,7 @@ func TestIncidentIsTracedToItsRoot(t *testing.T) {
 		"0.468 s  instance 3, buyer 2 was granted the key: three holders of one key",
 		"0.500 s  order 4 is one too many: instance 2, buyer 7 wrote a stock of 2 over 1; it had read 3 at 0.314 s, and instance 1, buyer 1 sold in between",
 		"and 1 more unit in the same way, after a foreign release had removed the first holder's key",
-	}, Explain(h))
+	}, Reconstruct(h).Explain())
 }
 
 func TestExpiryIsTraced(t *testing.T) {
@@ -65,8 +65,8 @@ func TestExpiryIsTraced(t *testing.T) {
 		"0.310 s  the key of instance 1, buyer 3 expired: its call took 450 ms, 1.5 x TTL (fault slow-call)",
 		"0.313 s  instance 1, buyer 3 and instance 2, buyer 7 were both inside for 18 ms",
 		"0.462 s  order 3 is one too many: instance 1, buyer 3 wrote a stock of 1 over 1; it had read 2 at 0.012 s, and instance 2, buyer 7 sold in between",
-	}, Explain(h))
-	tr := Traces(h)[0]
+	}, Reconstruct(h).Explain())
+	tr := Reconstruct(h).Traces()[0]
 	for _, fits := range []func(history.Event) bool{
 		of(history.Begun, "A"), of(history.Committed, "A"), of(history.Committed, "B"), of(history.OrderFound, "A"), kind(history.FaultInjected),
 	} {
@@ -79,7 +79,7 @@ func TestFailoverIsTraced(t *testing.T) {
 	s := failover()
 	h := s.end()
 	assert.Equal(t, "4 sold of 3: 1 too many", only(t, "reconciliation", h).Text)
-	lines := Explain(h)
+	lines := Reconstruct(h).Explain()
 	require.Len(t, lines, 3)
 	assert.Equal(t, "0.100 s  the key of instance 1, buyer 1 was lost when server master died (fault kill-master)", lines[0])
 
@@ -89,13 +89,13 @@ func TestFailoverIsTraced(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "0.400 s  the key of instance 1, buyer 1 stayed behind on server master when replica-1 was promoted (fault kill-master)",
-		Explain(s.end())[0])
+		Reconstruct(s.end()).Explain()[0])
 	for i := range s.events {
 		if s.events[i].Text == "promoted" {
 			s.events[i].Text = "grown up"
 		}
 	}
-	assert.Contains(t, Explain(s.end())[0],
+	assert.Contains(t, Reconstruct(s.end()).Explain()[0],
 		"0.420 s  the key of instance 1, buyer 1 stayed behind on server master, and instance 2, buyer 7 was granted it on another one")
 }
 
@@ -109,7 +109,7 @@ func TestUnitStillOnTheShelf(t *testing.T) {
 	f := only(t, "reconciliation", h)
 	assert.Equal(t, result.Mismatch, f.Verdict)
 	assert.Equal(t, "2 sold and 8 left of 9: 1 too many", f.Text)
-	lines := Explain(h)
+	lines := Reconstruct(h).Explain()
 	assert.Contains(t, lines[2], "unit 1 too many is back on the shelf: instance 1, buyer 3 wrote")
 	assert.NotContains(t, lines[0], "fault", "no fault was behind it")
 }
@@ -119,10 +119,10 @@ func TestTraceWithoutAnythingKnown(t *testing.T) {
 	h := without(incident(), func(e history.Event) bool {
 		return e.Kind == history.WireAcquired || e.Kind == history.WireReleased || e.Kind == history.Acquired || e.Kind == history.Begun
 	})
-	traces := Traces(h)
+	traces := Reconstruct(h).Traces()
 	require.Len(t, traces, 2, "the stock alone tells how many")
 	assert.Equal(t, Unexplained, traces[0].Cause())
-	assert.Contains(t, Explain(h)[1], "and 1 more unit in the same way, for a reason that the history doesn't show")
+	assert.Contains(t, Reconstruct(h).Explain()[1], "and 1 more unit in the same way, for a reason that the history doesn't show")
 }
 
 func TestStoriesStayShort(t *testing.T) {
@@ -140,10 +140,10 @@ func TestStoriesStayShort(t *testing.T) {
 	}
 	s.deadline = 41000
 	h := s.end()
-	lines := Explain(h)
+	lines := Reconstruct(h).Explain()
 	assert.LessOrEqual(t, len(lines), maxLines)
 	assert.Contains(t, lines[len(lines)-1], "more units in the same way")
-	assert.Equal(t, Sold(h)+Left(h)-3, len(Traces(h)))
+	assert.Equal(t, Reconstruct(h).Sold()+Reconstruct(h).Left()-3, len(Reconstruct(h).Traces()))
 }
 
 func id(name string, i int) string { return name + strings.Repeat("'", i) }
@@ -152,8 +152,8 @@ func TestDoubtsComeFirst(t *testing.T) {
 	t.Parallel()
 	h := incident()
 	h.Events = h.Events[:len(h.Events)-1]
-	assert.Equal(t, "nothing can be concluded from this run: the history isn't whole: it has no run.ended", Explain(h)[0])
-	assert.LessOrEqual(t, len(Explain(h)), maxLines)
+	assert.Equal(t, "nothing can be concluded from this run: the history isn't whole: it has no run.ended", Reconstruct(h).Explain()[0])
+	assert.LessOrEqual(t, len(Reconstruct(h).Explain()), maxLines)
 }
 
 func TestWords(t *testing.T) {

@@ -217,7 +217,7 @@ func TestUnitsOfThoseWhoNeverHadTheKey(t *testing.T) {
 	s.buy("A", 1, 1).enter(10).begun(11, 1, 2).commit(60, 1, 1, 1).give(62, "1", history.Released)
 	s.buy("F", 2, 7).ask(20).acquired(22).begun(23, 2, 2).commit(40, 2, 1, 2).give(41, "0", history.ReleaseNotHeld)
 	s.sale("C", 3, 1, 100, 3, 1)
-	tr := Traces(s.end())
+	tr := Reconstruct(s.end()).Traces()
 	require.Len(t, tr, 1)
 	assert.Equal(t, NeverGranted, tr[0].Cause())
 	assert.Equal(t, "F", tr[0].Ungranted.ID)
@@ -225,7 +225,7 @@ func TestUnitsOfThoseWhoNeverHadTheKey(t *testing.T) {
 		"0.022 s  instance 1, buyer 1 and instance 2, buyer 7 were both inside for 19 ms",
 		"0.022 s  instance 2, buyer 7 was told that it holds the lock, and no server had granted it the key since it had asked at 0.020 s",
 		"0.060 s  order 3 is one too many: instance 1, buyer 1 wrote a stock of 1 over 1; it had read 2 at 0.011 s, and instance 2, buyer 7 sold in between",
-	}, Explain(s.end()))
+	}, Reconstruct(s.end()).Explain())
 }
 
 func TestUntruthsAreTold(t *testing.T) {
@@ -236,7 +236,7 @@ func TestUntruthsAreTold(t *testing.T) {
 	s.buy("C", 3, 1).ask(50).granted(52).acquired(53).give(360, "0", history.Released).add(363, history.Event{Kind: history.BuyerDone})
 	h := s.end()
 	assert.Equal(t, result.Misreported, result.VerdictOf(judge("", h)))
-	lines := Explain(h)
+	lines := Reconstruct(h).Explain()
 	require.Len(t, lines, 2)
 	assert.Contains(t, lines[0], "0.362 s  instance 3, buyer 1 was told that it gave the lock back")
 }

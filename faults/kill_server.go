@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/cluster/redisnode"
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/result"
 )
 
-// KillServer kills lock servers, one after the other. Healed, they come back
+// KillServer kills lock servers, all at once. Healed, they come back
 // empty: nothing was on disk.
 type KillServer struct {
 	Nodes int // how many; 0 means 1
@@ -45,31 +47,43 @@ func (f KillServer) Inject(ctx context.Context, t Target) (result.Evidence, Heal
 
 // kill kills servers and says how they ended.
 func kill(ctx context.Context, t Target, nodes []cluster.Killer) (string, error) {
-	hows := make([]string, len(nodes))
-	for i, n := range nodes {
+	hows, err := each(ctx, nodes, func(ctx context.Context, n cluster.Killer) (string, error) {
 		name := n.(cluster.Node).Name()
 		how, err := n.Kill(ctx)
 		if err != nil {
 			return "", fmt.Errorf("kill %s: %w", name, err)
 		}
 		t.History.Record(history.Event{Kind: history.ServerRole, Server: name, Text: "killed"})
-		hows[i] = name + " " + how
-	}
-	return strings.Join(hows, "; "), nil
+		return name + " " + how, nil
+	})
+	return strings.Join(hows, "; "), err
 }
 
 // restart brings killed servers back and says that they are empty.
 func restart(ctx context.Context, t Target, nodes []cluster.Killer) (string, error) {
-	names := make([]string, len(nodes))
-	for i, n := range nodes {
-		node := n.(cluster.Node)
+	names, err := each(ctx, nodes, func(ctx context.Context, n cluster.Killer) (string, error) {
+		name := n.(cluster.Node).Name()
 		if err := n.Restart(ctx); err != nil {
-			return "", fmt.Errorf("restart %s: %w", node.Name(), err)
+			return "", fmt.Errorf("restart %s: %w", name, err)
 		}
-		t.History.Record(history.Event{Kind: history.ServerRole, Server: node.Name(), Text: "restarted"})
-		names[i] = node.Name()
+		t.History.Record(history.Event{Kind: history.ServerRole, Server: name, Text: "restarted"})
+		return name, nil
+	})
+	return strings.Join(names, ", ") + " came back without data", err
+}
+
+// each does the same to all nodes at once, and returns what came of it in their
+// order: one after the other, the first would be back long before the last.
+func each(ctx context.Context, nodes []cluster.Killer, do func(context.Context, cluster.Killer) (string, error)) ([]string, error) {
+	out := make([]string, len(nodes))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, n := range nodes {
+		g.Go(func() (err error) {
+			out[i], err = do(ctx, n)
+			return err
+		})
 	}
-	return strings.Join(names, ", ") + " came back without data", nil
+	return out, g.Wait()
 }
 
 // RestartServer kills lock servers and brings them back empty at once, while

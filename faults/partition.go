@@ -16,7 +16,7 @@ import (
 // call goes on meanwhile. The inventory stays within reach.
 type Partition struct {
 	TTLs  float64
-	Sales int
+	Sales int // how many units others sell meanwhile; 0 waits for none
 }
 
 // Name implements Fault.
@@ -46,7 +46,10 @@ func (f Partition) Inject(ctx context.Context, t Target) (result.Evidence, Heal,
 	if e := t.answered(started); e != nil {
 		return result.Evidence{}, nil, fmt.Errorf("%s answered the %s of instance %d all the same", e.Server, e.Command, e.Instance)
 	}
-	return proof(f, t, "instance %d, with %s inside, lost every byte to and from the lock's servers for %s, %.1f times the TTL of %s; %s",
+	if f.Sales > 0 {
+		sold = "; " + sold
+	}
+	return proof(f, t, "instance %d, with %s inside, lost every byte to and from the lock's servers for %s, %.1f times the TTL of %s%s",
 		t.Moment.Instance, history.Who(t.Moment.Purchase), rounded(took),
 		took.Seconds()/t.Plan.TTL.Seconds(), t.Plan.TTL, sold), nil, nil
 }

@@ -39,6 +39,9 @@ func (s *sales) during(ctx context.Context, span time.Duration) (what string, er
 
 // within waits for the sales, at most for bound.
 func (s *sales) within(ctx context.Context, bound time.Duration) (what string, err error) {
+	if s.want == 0 {
+		return "", ctx.Err()
+	}
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	_, err = s.Wait(bounded)

@@ -77,7 +77,7 @@ func flashSale() Load {
 // fault is played: what the fault does to the key is all that happens to it.
 func longTTL() Load {
 	l := flashSale()
-	l.TTL, l.MinTTL, l.StallAfter = 18*time.Second, 10*time.Second, 10*time.Second
+	l.TTL, l.MinTTL, l.StallAfter = 24*time.Second, 10*time.Second, 10*time.Second
 	return l
 }
 

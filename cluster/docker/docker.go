@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/oversell/oversell/cluster"
 )
 
@@ -24,6 +26,11 @@ type Backend struct {
 	mu     sync.Mutex
 	engine *engine
 
+	// crowd lets clusters of several servers start one after the other: all at
+	// once they keep a small machine busy until the last is there, and none can
+	// be used before.
+	crowd *semaphore.Weighted
+
 	// serverArgs are added to every server's command line.
 	serverArgs []string
 }
@@ -31,7 +38,7 @@ type Backend struct {
 var _ cluster.Backend = (*Backend)(nil)
 
 // New makes a backend. It doesn't touch Docker yet.
-func New() *Backend { return &Backend{} }
+func New() *Backend { return &Backend{crowd: semaphore.NewWeighted(1)} }
 
 // Name returns "docker".
 func (b *Backend) Name() string { return "docker" }
@@ -89,6 +96,13 @@ func (b *Backend) Start(ctx context.Context, s cluster.Spec) (*cluster.Cluster, 
 	if err != nil {
 		e.idle()
 		return nil, err
+	}
+	if len(roles) > 1 {
+		if err := b.crowd.Acquire(ctx, 1); err != nil {
+			e.idle()
+			return nil, err
+		}
+		defer b.crowd.Release(1)
 	}
 	l := newLaunch(e, s, image, b.serverArgs)
 	c := &cluster.Cluster{Backend: b.Name(), Shape: s.Shape, OnClose: l.close}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/faults"
 	"github.com/oversell/oversell/internal/engine"
 	"github.com/oversell/oversell/internal/matrix"
 	"github.com/oversell/oversell/result"
@@ -128,8 +130,11 @@ func (s *sitting) lane(ctx context.Context, eng player, cells []*matrix.Cell, at
 	g, gctx := errgroup.WithContext(ctx)
 	for _, c := range cells {
 		takes := int64(1)
-		if heavy(s.jobs[c].Scenario) {
+		switch sc := s.jobs[c].Scenario; {
+		case heavy(sc):
 			takes = int64(atATime)
+		case restarts(sc):
+			takes = min(patientRuns, int64(atATime))
 		}
 		if room.Acquire(gctx, takes) != nil {
 			break // another cell has ended the sitting
@@ -150,6 +155,19 @@ func (s *sitting) lane(ctx context.Context, eng player, cells []*matrix.Cell, at
 // attempt goes to five servers, or there is a crowd.
 func heavy(s scenarios.Scenario) bool {
 	return s.Shape == cluster.Quorum || max(s.Load.Buyers, s.Load.Requests) > crowd
+}
+
+// restarts reports whether servers are started again while the shop is open,
+// which takes as much of a machine as several runs do: the longer it lasts, the
+// more a lock notices of it.
+func restarts(s scenarios.Scenario) bool {
+	return slices.ContainsFunc(s.Steps, func(st faults.Step) bool {
+		switch st.Do.(type) {
+		case faults.RestartServer, faults.KillServer:
+			return true
+		}
+		return false
+	})
 }
 
 // crowd is how many buyers, or purchases of theirs, make one.

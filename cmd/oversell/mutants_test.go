@@ -115,7 +115,7 @@ func TestTheMatrixNoticesEveryMutant(t *testing.T) {
 					h.worker = append(h.worker[:1:1], mutantCommand, name)
 				}
 				dir := t.TempDir()
-				code := h.exec(t.Context(), append(args, "--dir", dir)...)
+				code := h.exec(t.Context(), append(slices.Clip(args), "--dir", dir)...)
 				assert.Equal(t, want, code, "%s%s", &h.stdout, &h.stderr)
 				if n := readMatrixFile(t, dir).Count(); want == exitViolation {
 					assert.Equal(t, n.Played, n.Unexpected, "every cell is meant to notice it: %s", &h.stdout)

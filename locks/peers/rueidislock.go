@@ -22,14 +22,15 @@ import (
 
 // rueidislockKind is the lock of the redis/rueidis module as its README shows
 // it for one server: KeyMajority 1, NoLoopTracking where the server is new
-// enough for it, and the defaults for the rest. It waits for the server's
+// enough for it, a patient TryNextAfter, and the defaults for the rest. It waits for the server's
 // notices instead of polling, and extends by itself every half of the TTL.
 //
 // Its release says nothing of what became of it, so Release gives ErrUntold. Its
 // waiting retries whatever fails, so Acquire waits where others would report a
-// refusal. A try that fails by its own time-out of 20 ms isn't repeated before
-// the next notice, which may never come: so the adapter lets each wait last for
-// a TTL and then waits anew, as customers do whose requests have a deadline.
+// refusal. A try that fails by its own time-out isn't repeated before the next
+// notice, which may never come: so the adapter raises the time-out, which is
+// meant for going on to the next of several servers, lets each wait last for a
+// TTL and then waits anew, as customers do whose requests have a deadline.
 func rueidislockKind() locks.Kind {
 	return locks.Kind{
 		Name:       "rueidislock",
@@ -40,7 +41,9 @@ func rueidislockKind() locks.Kind {
 		Renews:     true,
 		// The server's notices, and a broken connection, tell it at once that the
 		// key may be gone. What it learns by its clock, it learns up to half a TTL
-		// too late for a partition.
+		// too late for a partition. After a restart or a failover it is told by the
+		// new connection, before others get in as long as those only wait for a
+		// notice; who asks anew just then may be first.
 		Withstands: slices.Concat(locks.WithstoodByExpiry(), locks.WithstoodByOwnerCheck(), locks.WithstoodByRenewal(),
 			[]result.Hazard{result.FrozenServer, result.LostData, result.ClockJump, result.LostMaster}),
 		KeyForm: func(key string) string { return key + rueidisInfix + "lock" },
@@ -56,6 +59,10 @@ func rueidislockKind() locks.Kind {
 // rueidisInfix stands between the prefix and the name in every key that the
 // library uses with KeyMajority 1.
 const rueidisInfix = ":0:"
+
+// rueidisTry is the time-out of one try. With the default of 20 ms a server that
+// is busy for a moment leaves every instance waiting.
+const rueidisTry = time.Second
 
 // rueidisKey is what the library fixes when its locker is made.
 type rueidisKey struct {
@@ -145,7 +152,7 @@ func (l *rueidisLocker) locker(ctx context.Context, k rueidisKey) (rueidislock.L
 	}
 	px, noloop := rueidisFeatures(ctx, l.clients.Redis)
 	o := rueidislock.LockerOption{
-		KeyPrefix: k.prefix, KeyValidity: k.ttl, KeyMajority: 1,
+		KeyPrefix: k.prefix, KeyValidity: k.ttl, KeyMajority: 1, TryNextAfter: rueidisTry,
 		FallbackSETPX: px, NoLoopTracking: noloop,
 		ClientOption: rueidis.ClientOption{
 			InitAddress: l.clients.Addrs,

@@ -51,5 +51,8 @@ func (s *sales) within(ctx context.Context, bound time.Duration) (what string, e
 	case err != nil:
 		return "the lock let nobody else sell meanwhile", nil
 	}
+	if s.want == 1 {
+		return "somebody else sold a unit meanwhile", nil
+	}
 	return fmt.Sprintf("others sold %d units meanwhile", s.want), nil
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // frozenServer lets the lock's server stand still for two TTLs while the key
-// is held. It answers again with the key grown old.
+// is held. It answers again with the key grown old. Whoever gets in then stays
+// inside, so that the key is there when the holder asks for it.
 var frozenServer = Scenario{
 	Name:    "frozen-server",
 	Summary: "the lock's server answers nobody for two TTLs",
@@ -17,7 +18,8 @@ var frozenServer = Scenario{
 	Shape:   cluster.Single,
 	Load:    flashSale(),
 	Steps: []faults.Step{
-		{When: tenth(faults.Called), Do: faults.FreezeServer{TTLs: 2, Sales: 3}},
+		{When: tenth(faults.Called), Do: faults.FreezeServer{TTLs: 2, Sales: 1}},
+		{When: faults.Trigger{Point: faults.Overtaking, During: 1}, Do: faults.HoldOvertaker{TTLs: 0.9}, Optional: true},
 	},
 }
 

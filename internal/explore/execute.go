@@ -27,7 +27,9 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	key := w.memoKey(p)
 	if known, ok := w.recall(p, key); ok {
 		reply = known
+		w.owe(p.batch[0])
 	} else {
+		w.loadOwed()
 		for _, args := range p.batch {
 			reply = p.conn.sess.Do(reply, args)
 		}
@@ -132,10 +134,29 @@ func (w *world) noteScript(args []string) {
 	}
 }
 
+// owe notes a script that the server would know by now, had its outcome not been
+// remembered.
+func (w *world) owe(args []string) {
+	if w.forgot && strings.EqualFold(args[0], "EVAL") {
+		w.owed = append(w.owed, args[1])
+	}
+}
+
+// loadOwed makes servers know those scripts, before they execute anything.
+func (w *world) loadOwed() {
+	for _, text := range w.owed {
+		for _, s := range w.servers {
+			s.Session().Do(nil, []string{"SCRIPT", "LOAD", text})
+		}
+	}
+	w.owed = w.owed[:0]
+}
+
 // forgetScripts empties the servers' script caches.
 func (w *world) forgetScripts() {
 	w.dirty, w.forgot, w.scriptsNow = true, true, 1
 	clear(w.loaded)
+	w.owed = w.owed[:0]
 }
 
 // unplayable names a command that can't be executed at once.

@@ -17,8 +17,9 @@ import (
 // remembered whose outcome follows from which of their arguments and of the
 // values on the server are the same.
 type memo struct {
-	texts map[string]string // scripts that qualify, by digest
-	known map[string]effect
+	texts   map[string]string // scripts that qualify, by digest
+	digests map[string]string // of those, by text
+	known   map[string]effect
 }
 
 // effect is what a script has changed and answered.
@@ -34,11 +35,12 @@ var contentMatters = regexp.MustCompile(`(?i)ttl|time|random|tonumber|tostring|s
 var luaComment = regexp.MustCompile(`(?s)--\[\[.*?\]\]|--[^\n]*`)
 
 func newMemo(scripts []string) *memo {
-	m := &memo{texts: map[string]string{}, known: map[string]effect{}}
+	m := &memo{texts: map[string]string{}, digests: map[string]string{}, known: map[string]effect{}}
 	for _, text := range scripts {
 		if !contentMatters.MatchString(luaComment.ReplaceAllString(text, "")) {
 			sum := sha1.Sum([]byte(text))
-			m.texts[hex.EncodeToString(sum[:])] = text
+			digest := hex.EncodeToString(sum[:])
+			m.texts[digest], m.digests[text] = text, digest
 		}
 	}
 	return m
@@ -47,16 +49,33 @@ func newMemo(scripts []string) *memo {
 // maxMemo bounds what is remembered.
 const maxMemo = 50_000
 
+// script returns the digest of the script that a command runs, "" when it isn't
+// remembered, or the server may not know it.
+func (w *world) script(args []string) string {
+	if w.memo == nil || len(args) < 2 {
+		return ""
+	}
+	switch strings.ToUpper(args[0]) {
+	case "EVALSHA":
+		if text, ok := w.memo.texts[args[1]]; ok && (!w.forgot || w.loaded[text]) {
+			return args[1]
+		}
+	case "EVAL":
+		return w.memo.digests[args[1]]
+	}
+	return ""
+}
+
 // memoKey is the command and what is on the server, with random values replaced
 // by which of them are the same. It is empty for what isn't remembered.
 func (w *world) memoKey(p *pending) string {
-	if w.memo == nil || len(p.batch) != 1 || len(p.batch[0]) < 2 || !strings.EqualFold(p.batch[0][0], "EVALSHA") {
+	if len(p.batch) != 1 {
 		return ""
 	}
 	args := p.batch[0]
-	text, ok := w.memo.texts[args[1]]
-	if !ok || w.forgot && !w.loaded[text] {
-		return "" // the server may not know it
+	digest := w.script(args)
+	if digest == "" {
+		return ""
 	}
 	var b strings.Builder
 	var seen []string
@@ -74,7 +93,7 @@ func (w *world) memoKey(p *pending) string {
 		b.WriteString(strconv.Itoa(len(seen)))
 		seen = append(seen, s)
 	}
-	b.WriteString(args[1])
+	b.WriteString(digest)
 	b.WriteString(strconv.FormatBool(p.conn.sess.RESP3()))
 	for _, a := range args[2:] {
 		b.WriteByte(' ')
@@ -91,7 +110,7 @@ func (w *world) memoKey(p *pending) string {
 	return b.String()
 }
 
-// recall does what a script did before.
+// recall does what a script did before, but for making the server know it.
 func (w *world) recall(p *pending, key string) (reply []byte, ok bool) {
 	if key == "" {
 		return nil, false

@@ -54,6 +54,7 @@ func (w *world) resetServers() {
 		w.loadScripts()
 		w.dirty, w.forgot, w.scriptsNow = false, false, 0
 		clear(w.loaded)
+		w.owed = w.owed[:0]
 	}
 }
 

@@ -18,11 +18,28 @@ type token struct {
 
 // named is a token's name, in which who is its buyer.
 func (t *token) named(who int) string {
-	if t.n == 0 {
+	if who < len(names) && t.n < len(names[who]) {
+		return names[who][t.n]
+	}
+	return nameOf(who, t.n)
+}
+
+func nameOf(who, n int) string {
+	if n == 0 {
 		return "‹" + strconv.Itoa(who) + "?›"
 	}
-	return "‹" + strconv.Itoa(who) + "#" + strconv.Itoa(t.n) + "›"
+	return "‹" + strconv.Itoa(who) + "#" + strconv.Itoa(n) + "›"
 }
+
+// names are the names that are needed often.
+var names = func() (all [MaxBuyers + 1][64]string) {
+	for who := range all {
+		for n := range all[who] {
+			all[who][n] = nameOf(who, n)
+		}
+	}
+	return all
+}()
 
 // minToken is the length from which a value that isn't known to be a constant
 // counts as random.

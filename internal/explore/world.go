@@ -66,6 +66,7 @@ type world struct {
 	dirty      bool                // the script caches aren't what they were at the start
 	forgot     bool                // they have been emptied
 	loaded     map[string]bool     // scripts loaded since
+	owed       []string            // of those, the ones that servers were spared
 	scriptsNow uint64              // digest of what they hold
 	last       int                 // who acted last
 	touched    [MaxBuyers + 1]bool // who has done or suffered anything

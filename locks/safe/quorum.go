@@ -2,6 +2,7 @@ package safe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -44,14 +45,30 @@ func ask(l *locks.Life, masters []*master, f func(m *master, answer func(bool, e
 	return votes
 }
 
-// count hears votes until they decide, all have come, or ctx has ended.
-func (q *quorum) count(ctx context.Context, votes <-chan vote) (t tally, heard []vote) {
+// errSplit is why one that takes the key doesn't wait for the last masters.
+var errSplit = errors.New("others have some of the masters, and the rest is silent")
+
+// count hears votes until they decide, all have come, or ctx has ended. Where
+// others have a master and a majority has answered, the rest gets as much time
+// again, and split at least: who waits longer keeps half of the masters from
+// everybody else, and somebody always does. A split of 0 waits.
+func (q *quorum) count(ctx context.Context, votes <-chan vote, split time.Duration) (t tally, heard []vote) {
 	t = tally{of: len(q.holds), need: q.need}
+	began := time.Now()
+	var enough <-chan time.Time
 	for !t.over() {
 		select {
 		case v := <-votes:
 			heard = append(heard, v)
 			t.add(v)
+			if split > 0 && enough == nil && t.no > 0 && len(heard) >= q.need {
+				timer := time.NewTimer(max(split, time.Since(began)))
+				defer timer.Stop()
+				enough = timer.C
+			}
+		case <-enough:
+			t.why = errSplit
+			return t, heard
 		case <-ctx.Done():
 			t.why = locks.Ended(ctx)
 			return t, heard
@@ -84,7 +101,7 @@ func (q *quorum) set(ctx context.Context) (bool, error) {
 	votes := ask(q.background, q.masters, func(m *master, answer func(bool, error)) {
 		m.take(own, q.patience(), answer, won)
 	})
-	t, heard := q.count(own, votes)
+	t, heard := q.count(own, votes, q.patience()/25)
 	decide(t.won())
 	if t.won() {
 		return true, nil
@@ -108,7 +125,8 @@ func (q *quorum) set(ctx context.Context) (bool, error) {
 
 // takeBack removes the key in the background from every master that didn't
 // answer that it isn't ours: from those heard, and from those whose votes are
-// still to come. It sends on how many of them it may have remained.
+// still to come. It sends on how many of them it may have remained, as soon as
+// that can't be a majority.
 func (q *quorum) takeBack(heard []vote, votes <-chan vote) <-chan int {
 	masters, remains := q.masters, make(chan bool, len(q.masters))
 	free := func(v vote) {
@@ -127,10 +145,12 @@ func (q *quorum) takeBack(heard []vote, votes <-chan vote) <-chan int {
 	}
 	left := make(chan int, 1)
 	q.background.Go(func() {
-		n := 0
-		for range masters {
+		n, gone := 0, 0
+		for n+gone < len(masters) && len(masters)-gone >= q.need {
 			if <-remains {
 				n++
+			} else {
+				gone++
 			}
 		}
 		left <- n
@@ -151,7 +171,7 @@ func (q *quorum) renew(ctx context.Context) (bool, error) {
 			m.regain(context.WithoutCancel(ctx), q.patience())
 		}
 	})
-	t, _ := q.count(ctx, votes)
+	t, _ := q.count(ctx, votes, 0)
 	decide(t.won())
 	if t.won() || t.beaten() {
 		return t.won(), nil
@@ -171,7 +191,7 @@ func (q *quorum) release(ctx context.Context) error {
 	defer life.Leave()
 	own := context.WithoutCancel(ctx)
 	votes := ask(life, q.masters, func(m *master, answer func(bool, error)) { answer(m.free(own)) })
-	t, _ := q.count(ctx, votes)
+	t, _ := q.count(ctx, votes, 0)
 	switch {
 	case t.won():
 		return nil

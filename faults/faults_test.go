@@ -115,12 +115,25 @@ func TestOutlastWaitsForOthersSales(t *testing.T) {
 		target.Moment.Purchase = "1.1.1"
 		proof, _ := inject(t, faults.Outlast{Sales: 2}, target)
 		for _, p := range []string{"1.1.1", "2.1.1"} { // its own doesn't count
-			target.History.Record(history.Event{Kind: history.Committed, Purchase: p})
+			target.History.Record(history.Event{Kind: history.Committed, Purchase: p, Units: 9})
 			synctest.Wait()
 			require.Empty(t, proof)
 		}
-		target.History.Record(history.Event{Kind: history.Committed, Purchase: "3.1.1"})
+		target.History.Record(history.Event{Kind: history.Committed, Purchase: "3.1.1", Units: 8})
 		require.Contains(t, (<-proof).Proof, "others sold 2 units meanwhile")
+	})
+}
+
+// When the last unit is sold, or was before, there is nothing to wait for.
+func TestOutlastEndsWhenAllIsSold(t *testing.T) {
+	inBubble(t, func(t *testing.T, target faults.Target) {
+		target.Moment.Purchase = "1.1.1"
+		proof, _ := inject(t, faults.Outlast{Sales: 3}, target)
+		target.History.Record(history.Event{Kind: history.Committed, Purchase: "2.1.1", Units: 0})
+		require.Contains(t, (<-proof).Proof, "others sold all that was left")
+		proof, took := inject(t, faults.Outlast{Sales: 3}, target)
+		require.Contains(t, (<-proof).Proof, "others sold all that was left")
+		require.Zero(t, took())
 	})
 }
 

@@ -67,7 +67,8 @@ func (t Target) answered(since time.Duration) *history.Event {
 }
 
 // Disconnect breaks every connection between the instances and the lock's
-// servers at once. They can connect again.
+// servers at once, when most of them wait for an answer: what isn't in use when
+// it breaks is made anew without anybody noticing. They can connect again.
 type Disconnect struct{}
 
 // Name implements Fault.
@@ -79,9 +80,16 @@ func (Disconnect) Summary() string { return "every connection to the lock's serv
 // Available implements Fault: every backend can play it.
 func (Disconnect) Available(Target) error { return nil }
 
-// Inject returns at once. The connection of the command that stands at the
-// trigger's point is among those that break.
-func (f Disconnect) Inject(_ context.Context, t Target) (result.Evidence, Heal, error) {
+// Inject loses what is sent for two pauses of those who wait, and returns when
+// the connections are closed. That of the command that stands at the trigger's
+// point is among those.
+func (f Disconnect) Inject(ctx context.Context, t Target) (result.Evidence, Heal, error) {
+	for _, n := range t.Cluster.Nodes {
+		defer t.Wire.Cut(0, n.Name())()
+	}
+	if err := wait(ctx, 2*t.Plan.RetryEvery); err != nil {
+		return result.Evidence{}, nil, err
+	}
 	closed := 0
 	for _, n := range t.Cluster.Nodes {
 		closed += t.Wire.Disconnect(0, n.Name())

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -20,6 +22,9 @@ import (
 const (
 	memoryLimit = 432 << 20
 	gcPercent   = 800
+
+	helpersLimit = 192 << 20 // of all processes that help, beside what they share
+	helperLimit  = 32 << 20  // of each, at least
 )
 
 // exploration is one case and what it has come to.
@@ -109,7 +114,7 @@ func (a *app) exploreCase(ctx context.Context, o *exploreOptions, c explore.Case
 	}
 	cfg := explore.Config{
 		T: explore.Ordinary(), Workers: o.workers(), Strategy: explore.Strategy(o.Strategy),
-		Budget: o.Budget, Progress: a.exploreProgress(c),
+		Budget: o.Budget, Progress: a.exploreProgress(c), Help: a.helper(o.workers()),
 	}
 	if o.Resume != "" {
 		data, err := os.ReadFile(o.Resume)
@@ -124,6 +129,20 @@ func (a *app) exploreCase(ctx context.Context, o *exploreOptions, c explore.Case
 	}
 	x.report = r
 	return x, x.save(o.Dir)
+}
+
+// helper makes commands of processes that help to explore, n of them.
+func (a *app) helper(n int) func() *exec.Cmd {
+	if len(a.worker) == 0 || runtime.GOOS != "linux" {
+		return nil
+	}
+	return func() *exec.Cmd {
+		cmd := exec.Command(a.worker[0], exploreHelperCommand)
+		cmd.Env = append(os.Environ(), guardVariable+"=1", "GOMAXPROCS=1",
+			fmt.Sprintf("GOMEMLIMIT=%d", max(helperLimit, helpersLimit/n)), fmt.Sprintf("GOGC=%d", gcPercent))
+		cmd.Stderr = a.err
+		return cmd
+	}
 }
 
 // explainExplore says what a lock did that can't be explored.

@@ -58,6 +58,7 @@ func newRootCmd(a *app) *cobra.Command {
 		newVersionCmd(a),
 		newManCmd(a),
 		newInstanceCmd(a),
+		newExploreHelperCmd(a),
 		newExitCodesTopic(),
 	)
 	root.SetHelpCommand(newHelpCmd(root))

@@ -51,9 +51,10 @@ func (c Case) fingerprint() string {
 // save returns what is needed to go on later.
 func (g *graph) save(c Case) ([]byte, error) {
 	s := saved{Version: checkpointVersion, Case: c.fingerprint(), Plain: g.plain, Root: uint8(g.root), Runs: g.runs, Events: g.events, Inferred: g.inferred, FirstBad: g.firstBad}
-	for _, n := range g.nodes {
+	for i := range g.nodes {
+		n := &g.nodes[i]
 		sn := savedNode{A: n.key.A, B: n.key.B, Parent: n.parent, Via: uint32(n.via), Turn: uint8(n.turn), Ended: n.ended, Bad: uint8(n.bad)}
-		for _, e := range n.edges {
+		for _, e := range g.of(n) {
 			to := e.to
 			if to == underWay {
 				to = unexplored
@@ -87,18 +88,19 @@ func (g *graph) load(data []byte, c Case) error {
 	}
 	g.plain, g.root = s.Plain, turn(s.Root)
 	g.runs, g.events, g.inferred, g.firstBad = s.Runs, s.Events, s.Inferred, s.FirstBad
-	for i, sn := range s.Nodes {
-		n := node{key: view{sn.A, sn.B}, parent: sn.Parent, via: event(sn.Via), turn: turn(sn.Turn), ended: sn.Ended, bad: outcome(sn.Bad)}
-		for _, e := range sn.Edges {
-			n.edges = append(n.edges, edge{event(e.Ev), e.To, footprint{e.Keys, e.Wrote, e.Global, e.Hazard, turn(e.Turn)}})
+	for _, sn := range s.Nodes {
+		evs := make([]event, len(sn.Edges))
+		for i, e := range sn.Edges {
+			evs[i] = event(e.Ev)
+		}
+		n := g.add(node{key: view{sn.A, sn.B}, parent: sn.Parent, via: event(sn.Via), turn: turn(sn.Turn), ended: sn.Ended, bad: outcome(sn.Bad)}, evs)
+		es := g.of(n)
+		for i, e := range sn.Edges {
+			es[i].to, es[i].f = e.To, footprint{e.Keys, e.Wrote, e.Global, e.Hazard, turn(e.Turn)}
 			if e.To == unexplored {
 				n.open++
 				g.open++
 			}
-		}
-		g.nodes = append(g.nodes, n)
-		if g.reduce {
-			g.byKey[n.key] = int32(i)
 		}
 	}
 	g.rooted = len(g.nodes) > 0

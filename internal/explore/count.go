@@ -66,11 +66,12 @@ func (g *graph) count() (Counts, error) {
 	for len(stack) > 0 {
 		id := stack[len(stack)-1]
 		n := &g.nodes[id]
+		es := g.of(n)
 		switch state[id] {
 		case 0:
 			state[id] = 1
-			for i := range n.edges {
-				switch to, _ := n.follow(&n.edges[i]); {
+			for i := range es {
+				switch to, _ := es.follow(&es[i]); {
 				case to < 0:
 					unfinished = true
 				case state[to] == 1:
@@ -85,8 +86,8 @@ func (g *graph) count() (Counts, error) {
 			if n.ended {
 				memo[id].addOutcome(n.bad)
 			}
-			for i := range n.edges {
-				if to, _ := n.follow(&n.edges[i]); to >= 0 {
+			for i := range es {
+				if to, _ := es.follow(&es[i]); to >= 0 {
 					memo[id].add(memo[to])
 				}
 			}
@@ -122,10 +123,10 @@ func (g *graph) shortest(p Property) []event {
 	for len(level) > 0 && goal < 0 {
 		var next []int32
 		for _, at := range level {
-			n, last := &g.nodes[int(at)/many], int(at)%many
-			for i := range n.edges {
-				e := &n.edges[i]
-				to, f := n.follow(e)
+			es, last := g.of(&g.nodes[int(at)/many]), int(at)%many
+			for i := range es {
+				e := &es[i]
+				to, f := es.follow(e)
 				if to < 0 || g.plain && e.to == mirrored {
 					continue
 				}
@@ -171,10 +172,8 @@ func (g *graph) shortest(p Property) []event {
 // buyers is the highest number of a buyer in an event.
 func (g *graph) buyers() int {
 	most := 0
-	for i := range g.nodes {
-		for _, e := range g.nodes[i].edges {
-			most = max(most, e.ev.buyer())
-		}
+	for _, e := range g.edges {
+		most = max(most, e.ev.buyer())
 	}
 	return most
 }

@@ -18,12 +18,14 @@ type worker struct {
 	path   []event // of the present schedule
 	as     turn    // from the buyers of the node where it is to those of the world
 	chance uint64
+	over   *atomic.Bool    // others go on
 	naps   <-chan struct{} // gives something after a moment of real time
 }
 
-// exhaust plays schedules until there is nothing more to be explored.
+// exhaust plays schedules until there is nothing more to be explored, or others
+// go on.
 func (k *worker) exhaust() error {
-	for {
+	for !k.over.Load() {
 		switch e := k.g.next(); e {
 		case goHome:
 			return nil
@@ -35,6 +37,7 @@ func (k *worker) exhaust() error {
 			}
 		}
 	}
+	return nil
 }
 
 // here is what a worker sees of its world's present state.
@@ -65,7 +68,7 @@ func (k *worker) lookAround(tooLong bool) {
 }
 
 // enter puts what was seen into the graph, and goes on among the buyers of its
-// node. Called with g.mu held.
+// node. Called with the graph locked.
 func (k *worker) enter(parent int32, ev event) (id int32, turned turn) {
 	h := &k.here
 	if h.ended && len(k.g.finals) < maxFinals {
@@ -75,7 +78,7 @@ func (k *worker) enter(parent int32, ev event) (id int32, turned turn) {
 	for i, e := range h.evs {
 		h.evs[i] = h.as.event(e)
 	}
-	id, _ = k.g.enter(arrival{h.key, parent, ev, turned, h.evs, h.same, k.w.untouched, h.ended, h.bad})
+	id = k.g.enter(arrival{h.key, parent, ev, turned, h.evs, h.same, k.w.untouched, h.ended, h.bad})
 	k.as = h.as.back()
 	return id, turned
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"testing"
 	"time"
 )
@@ -35,6 +36,10 @@ type Config struct {
 	// Resume is what Report.Checkpoint of an unfinished exploration of the same
 	// case gave; nil starts anew.
 	Resume []byte
+	// Help makes a command that calls Help, with what belongs to it in its standard
+	// input and as its first extra file. With it, what takes longer than a moment is
+	// explored by as many processes as there are workers. It may be nil.
+	Help func() *exec.Cmd
 	// StuckAfter is how long in real time one event may take; 0 means 20 s.
 	StuckAfter time.Duration
 
@@ -129,18 +134,24 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 
 // exhaustOnce is exhaust, with buyers exchanged or told apart.
 func (r *Report) exhaustOnce(ctx context.Context, cfg Config, budget time.Duration) error {
-	g := newGraph(!cfg.Unreduced, !cfg.Unreduced && !cfg.noInfer && r.Case.Preemptions < 0)
-	g.plain = cfg.noTurns
-	if cfg.Resume != nil {
-		if err := g.load(cfg.Resume, r.Case); err != nil {
+	g := cfg.graph(r.Case)
+	if cfg.Help != nil {
+		m, err := newRegion()
+		if err != nil {
 			return err
 		}
+		defer m.close()
+		g.liesIn(m)
+		defer g.leave()
+	}
+	if err := g.begin(cfg, r.Case); err != nil {
+		return err
 	}
 	cfg.noTurns = g.plain
 	why := ""
 	halt := func(reason string) {
-		g.mu.Lock()
-		defer g.mu.Unlock()
+		g.lock()
+		defer g.unlock()
 		if !g.stop {
 			why = reason
 		}
@@ -153,23 +164,60 @@ func (r *Report) exhaustOnce(ctx context.Context, cfg Config, budget time.Durati
 	tm := &team{cfg: cfg, c: r.Case, halt: func() { halt("an error") }}
 	defer report(cfg.Progress, g.progress)()
 	first := stopwatch(g.found)
-	err := tm.work(func(k *worker) error {
-		k.g = g
-		g.mu.Lock()
-		g.plain = len(k.w.turns) == 1
-		g.mu.Unlock()
-		err := k.exhaust()
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		r.LeavesOn = r.LeavesOn || k.w.fresh
-		return err
-	})
+	if cfg.Help != nil {
+		defer time.AfterFunc(aMoment, func() { tm.over.Store(true) }).Stop()
+	}
+	err := tm.exhaust(g, &r.LeavesOn)
+	if err == nil && tm.over.Load() && !g.done() {
+		var leavesOn bool
+		leavesOn, err = cfg.together(ctx, r.Case, g)
+		r.LeavesOn = r.LeavesOn || leavesOn
+	}
 	r.FirstIn = first()
 	if err != nil {
 		return err
 	}
-	r.LeavesOn = r.LeavesOn || tm.left.Load()
 	return r.take(g, why, cfg)
+}
+
+// graph is a new one for exploring c.
+func (cfg Config) graph(c Case) *graph {
+	return newGraph(!cfg.Unreduced, !cfg.Unreduced && !cfg.noInfer && c.Preemptions < 0)
+}
+
+// begin puts into g what was known before.
+func (g *graph) begin(cfg Config, c Case) error {
+	g.lock()
+	defer g.unlock()
+	g.plain = cfg.noTurns
+	if cfg.Resume == nil {
+		return nil
+	}
+	return g.load(cfg.Resume, c)
+}
+
+// done reports whether there is nothing more to be explored, or that it is to end.
+func (g *graph) done() bool {
+	g.lock()
+	defer g.unlock()
+	return g.stop || g.rooted && g.open == 0
+}
+
+// exhaust lets every worker of tm explore g, until all is known or tm is over.
+func (tm *team) exhaust(g *graph, leavesOn *bool) error {
+	err := tm.work(func(k *worker) error {
+		k.g = g
+		g.lock()
+		g.plain = len(k.w.turns) == 1
+		g.unlock()
+		err := k.exhaust()
+		g.lock()
+		defer g.unlock()
+		*leavesOn = *leavesOn || k.w.fresh
+		return err
+	})
+	*leavesOn = *leavesOn || tm.left.Load()
+	return err
 }
 
 // stopwatch measures the real time until what is closed; the returned function
@@ -199,6 +247,8 @@ func stopwatch(what <-chan struct{}) func() time.Duration {
 
 // take reads the graph into the report.
 func (r *Report) take(g *graph, why string, cfg Config) error {
+	g.lock() // what others have added is seen from now on
+	g.unlock()
 	var err error
 	r.Runs, r.Events, r.States, r.Inferred, r.FirstBad = g.runs, g.events, len(g.nodes), g.inferred, g.firstBad
 	if r.Counts, err = g.count(); err != nil {
@@ -247,9 +297,9 @@ func (r *Report) Broke(p Property) *Counterexample {
 }
 
 func (g *graph) progress() Progress {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return Progress{Runs: g.runs, Events: g.events, States: len(g.nodes), Open: g.open, Found: g.firstBad > 0}
+	g.lock()
+	defer g.unlock()
+	return Progress{Runs: g.runs, Events: g.events, States: len(g.nodes), Open: int(g.open), Found: g.firstBad > 0}
 }
 
 // report tells f about the state of things until the returned function is called.

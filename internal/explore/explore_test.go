@@ -167,7 +167,7 @@ func TestEqualStatesHaveEqualFutures(t *testing.T) {
 				if n.ended {
 					futures[i].addOutcome(n.bad)
 				}
-				for _, e := range n.edges {
+				for _, e := range g.of(n) {
 					futures[i].add(futures[e.to])
 				}
 				if j, seen := first[n.key]; !seen {

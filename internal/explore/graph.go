@@ -7,31 +7,41 @@ import (
 
 // graph is every state that was found, and which event leads from where to
 // where. All schedules are the paths through it, so they can be counted
-// without being run. Safe for concurrent use.
+// without being run. Safe for concurrent use, by several processes too when it
+// lies in memory that they share.
 type graph struct {
+	*tally
 	reduce bool // merge equal states and events that commute; else the graph is a tree
 	infer  bool
-	plain  bool // buyers aren't exchanged
 
-	root turn // from the world's buyers, at the start, to those of the first node
-
-	mu     sync.Mutex
-	nodes  []node
-	byKey  map[view]int32
-	open   int  // edges to be explored
-	rooted bool // somebody has begun
-	busy   int  // workers on their way
-	stop   bool
-	full   bool // no more states can be kept
-	limit  int
+	mu    sync.Mutex
+	mem   *region // nil when it is this process's alone
+	nodes []node
+	edges []edge  // of all nodes
+	slots []int32 // one more than the node whose key belongs here, or further on; 0 for none
+	limit int
 
 	finals map[view]struct{} // how schedules have ended, in what counts
+	found  chan struct{}     // closed when a run has oversold
+}
 
-	runs     int64         // schedules that were run, in whole or from a new state on
-	events   int64         // that were played, all repetitions included
-	inferred int64         // edges known without running them
-	firstBad int64         // the run that oversold first
-	found    chan struct{} // closed at that
+// tally is what a graph counts, and how exploring it stands.
+type tally struct {
+	spin uint32 // who of several processes has it: 1 for somebody
+
+	usedNodes, usedEdges int32 // by all processes
+	open                 int32 // edges to be explored
+	busy                 int32 // workers on their way
+	rooted               bool  // somebody has begun
+	stop                 bool
+	full                 bool // no more states can be kept
+	plain                bool // buyers aren't exchanged
+	root                 turn // from the world's buyers, at the start, to those of the first node
+
+	runs     int64 // schedules that were run, in whole or from a new state on
+	events   int64 // that were played, all repetitions included
+	inferred int64 // edges known without running them
+	firstBad int64 // the run that oversold first
 }
 
 // node is a state, and all that come to the same when buyers are exchanged.
@@ -40,13 +50,20 @@ type node struct {
 	key    view
 	parent int32
 	via    event
-	turn   turn // of the edge from the parent
-	ended  bool // nothing can happen any more
-	closed bool // nothing is to be explored here or behind it
-	bad    outcome
+	first  int32 // of its edges, in the graph's
+	many   int16 // edges
 	open   int16 // edges to be explored
-	edges  []edge
+	turn   turn  // of the edge from the parent
+	ended  bool  // nothing can happen any more
+	closed bool  // nothing is to be explored here or behind it
+	bad    outcome
 }
+
+// of are the edges of a node.
+func (g *graph) of(n *node) edges { return edges(g.edges[n.first : int(n.first)+int(n.many)]) }
+
+// edges are those of one node.
+type edges []edge
 
 type edge struct {
 	ev event
@@ -73,11 +90,85 @@ const (
 	mirrored = -3
 )
 
-// maxStates keeps the whole process within 512 MB.
-const maxStates = 800_000
+// maxStates keeps all processes together within 512 MB, on a small machine.
+const maxStates = 2_000_000
 
 func newGraph(reduce, infer bool) *graph {
-	return &graph{reduce: reduce, infer: infer, byKey: map[view]int32{}, finals: map[view]struct{}{}, limit: maxStates, found: make(chan struct{})}
+	return &graph{
+		tally: new(tally), reduce: reduce, infer: infer, limit: maxStates, slots: make([]int32, 1<<10),
+		finals: map[view]struct{}{}, found: make(chan struct{}),
+	}
+}
+
+// lock makes the graph this goroutine's alone.
+func (g *graph) lock() {
+	g.mu.Lock()
+	if g.mem != nil {
+		acquire(&g.spin)
+		g.nodes, g.edges = g.nodes[:g.usedNodes], g.edges[:g.usedEdges]
+	}
+}
+
+func (g *graph) unlock() {
+	if g.mem != nil {
+		g.usedNodes, g.usedEdges = int32(len(g.nodes)), int32(len(g.edges))
+		release(&g.spin)
+	}
+	g.mu.Unlock()
+}
+
+// leave gives up the memory that is shared, for whoever is late to end exploring.
+func (g *graph) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	own := *g.tally
+	g.tally, g.mem, g.nodes, g.edges, g.slots = &own, nil, nil, nil, nil
+}
+
+// find returns the node of a key, or -1, and the slot where it belongs.
+func (g *graph) find(key view) (id int32, slot int) {
+	mask := len(g.slots) - 1
+	for slot = int(key.A) & mask; g.slots[slot] != 0; slot = (slot + 1) & mask {
+		if id = g.slots[slot] - 1; g.nodes[id].key == key {
+			return id, slot
+		}
+	}
+	return -1, slot
+}
+
+// index makes the newest node the one of its key. At least half of the slots stay free.
+func (g *graph) index() {
+	if g.mem == nil && 2*len(g.nodes) > len(g.slots) {
+		g.slots = make([]int32, 2*len(g.slots))
+		for id := range g.nodes {
+			_, slot := g.find(g.nodes[id].key)
+			g.slots[slot] = int32(id) + 1
+		}
+		return
+	}
+	last := len(g.nodes) - 1
+	_, slot := g.find(g.nodes[last].key)
+	g.slots[slot] = int32(last) + 1
+}
+
+// add makes a node with edges that are to be explored. Where there is no room for
+// those, exploring ends.
+func (g *graph) add(n node, evs []event) *node {
+	if g.mem != nil && len(g.edges)+len(evs) > cap(g.edges) {
+		g.full, g.stop, evs = true, true, nil
+	}
+	n.first, n.many = int32(len(g.edges)), int16(len(evs))
+	for _, e := range evs {
+		g.edges = append(g.edges, edge{ev: e, to: unexplored})
+	}
+	g.nodes = append(g.nodes, n)
+	if g.reduce {
+		g.index()
+	}
+	if len(g.nodes) >= g.limit {
+		g.full, g.stop = true, true
+	}
+	return &g.nodes[len(g.nodes)-1]
 }
 
 // arrival is a state that was reached.
@@ -94,85 +185,74 @@ type arrival struct {
 }
 
 // enter finds or makes the node of a state.
-func (g *graph) enter(a arrival) (id int32, isNew bool) {
+func (g *graph) enter(a arrival) (id int32) {
 	if g.reduce {
-		if id, ok := g.byKey[a.key]; ok {
-			return id, false
+		if id, _ := g.find(a.key); id >= 0 {
+			return id
 		}
 	}
-	id = int32(len(g.nodes))
-	n := node{key: a.key, parent: a.parent, via: a.via, turn: a.turn, ended: a.ended, bad: a.bad}
-	n.edges = make([]edge, len(a.evs))
-	for i, e := range a.evs {
-		n.edges[i] = edge{ev: e, to: unexplored}
-	}
+	n := g.add(node{key: a.key, parent: a.parent, via: a.via, turn: a.turn, ended: a.ended, bad: a.bad}, a.evs)
+	es := g.of(n)
 	if g.reduce && g.plain {
-		n.mirrorFresh(a.fresh)
+		es.mirrorFresh(a.fresh)
 	} else if g.reduce {
-		n.mirror(a.same)
+		es.mirror(a.same)
 	}
-	for _, e := range n.edges {
+	for _, e := range es {
 		if e.to == unexplored {
 			n.open++
 			g.open++
 		}
 	}
-	g.nodes = append(g.nodes, n)
-	if g.reduce {
-		g.byKey[a.key] = id
-	}
-	if len(g.nodes) >= g.limit {
-		g.full, g.stop = true, true
-	}
-	return id, true
+	return int32(len(g.nodes) - 1)
 }
 
 // mirror finds edges that come to the same as others.
-func (n *node) mirror(same []turn) {
+func (es edges) mirror(same []turn) {
 	if len(same) == 0 {
 		return
 	}
-	for i := range n.edges {
-		if n.edges[i].to != unexplored {
+	for i := range es {
+		if es[i].to != unexplored {
 			continue
 		}
 		for _, t := range same {
-			if j := n.at(t.event(n.edges[i].ev)); j > i && n.edges[j].to == unexplored {
-				n.edges[j].to, n.edges[j].f = mirrored, footprint{keys: uint64(i), turn: t}
+			if j := es.at(t.event(es[i].ev)); j > i && es[j].to == unexplored {
+				es[j].to, es[j].f = mirrored, footprint{keys: uint64(i), turn: t}
 			}
 		}
 	}
 }
 
 // mirrorFresh is mirror for buyers who haven't done anything yet.
-func (n *node) mirrorFresh(fresh func(int) bool) {
+func (es edges) mirrorFresh(fresh func(int) bool) {
 	first := 0
-	for i := range n.edges {
-		who := n.edges[i].ev.buyer()
+	for i := range es {
+		who := es[i].ev.buyer()
 		if who == 0 || !fresh(who) {
 			continue
 		}
 		if first == 0 {
 			first = who
 		}
-		if original := makeEvent(n.edges[i].ev.act(), first, n.edges[i].ev.index()); who != first {
-			n.edges[i].to, n.edges[i].f = mirrored, footprint{keys: uint64(n.at(original))}
+		if original := makeEvent(es[i].ev.act(), first, es[i].ev.index()); who != first {
+			es[i].to, es[i].f = mirrored, footprint{keys: uint64(es.at(original))}
 		}
 	}
 }
 
 // at is which edge an event is, or -1.
-func (n *node) at(ev event) int {
-	return slices.IndexFunc(n.edges, func(e edge) bool { return e.ev == ev })
+func (es edges) at(ev event) int {
+	return slices.IndexFunc(es, func(e edge) bool { return e.ev == ev })
 }
 
 // follow is where an edge leads, and what it touches: a mirrored one leads where
 // its original does, with buyers exchanged. to is negative when that is unknown.
-func (n *node) follow(e *edge) (to int32, f footprint) {
+func (es edges) follow(e *edge) (to int32, f footprint) {
 	if e.to != mirrored {
 		return e.to, e.f
 	}
-	o := &n.edges[e.f.keys]
+	o := &es[e.f.keys]
 	f = o.f
 	f.turn = e.f.turn.back().then(o.f.turn)
 	return o.to, f
@@ -182,15 +262,16 @@ func (n *node) follow(e *edge) (to int32, f footprint) {
 // same events has led: with a and b independent, b and then a comes to the
 // state of a and then b. The node was just reached from p by b, with buyers
 // turned.
-func (g *graph) inferEdges(id, from int32, b event, turned turn) {
-	n, p := &g.nodes[id], &g.nodes[from]
+func (g *graph) inferEdges(id, before int32, b event, turned turn) {
+	n, p := &g.nodes[id], &g.nodes[before]
 	if !g.infer || n.open == 0 {
 		return
 	}
-	_, fb := p.follow(&p.edges[p.at(b)])
-	for i := range n.edges {
-		if a := &n.edges[i]; a.to == unexplored {
-			if to, f, ok := g.diamond(p, b, fb, turned.back().event(a.ev)); ok {
+	es, from := g.of(n), g.of(p)
+	_, fb := from.follow(&from[from.at(b)])
+	for i := range es {
+		if a := &es[i]; a.to == unexplored {
+			if to, f, ok := g.diamond(from, b, fb, turned.back().event(a.ev)); ok {
 				f.turn = turned.back().then(f.turn)
 				a.to, a.f = to, f
 				n.open--
@@ -203,21 +284,21 @@ func (g *graph) inferEdges(id, from int32, b event, turned turn) {
 
 // diamond looks for the state of a and then b from p. The footprint is that of
 // a, and its turn that of both.
-func (g *graph) diamond(p *node, b event, fb footprint, a event) (to int32, f footprint, ok bool) {
+func (g *graph) diamond(p edges, b event, fb footprint, a event) (to int32, f footprint, ok bool) {
 	ai := p.at(a)
-	if ai < 0 || g.plain && p.edges[ai].to == mirrored {
+	if ai < 0 || g.plain && p[ai].to == mirrored {
 		return 0, f, false
 	}
-	to, f = p.follow(&p.edges[ai])
+	to, f = p.follow(&p[ai])
 	if to < 0 || !independent(a, b, f, fb) {
 		return 0, f, false
 	}
-	first := &g.nodes[to]
+	first := g.of(&g.nodes[to])
 	bi := first.at(f.turn.event(b))
-	if bi < 0 || g.plain && first.edges[bi].to == mirrored {
+	if bi < 0 || g.plain && first[bi].to == mirrored {
 		return 0, f, false
 	}
-	to, last := first.follow(&first.edges[bi])
+	to, last := first.follow(&first[bi])
 	f.turn = f.turn.then(last.turn)
 	return to, f, to >= 0
 }
@@ -226,7 +307,7 @@ func (g *graph) diamond(p *node, b event, fb footprint, a event) (to int32, f fo
 func (g *graph) left() int {
 	n := 0
 	for i := range g.nodes {
-		for _, e := range g.nodes[i].edges {
+		for _, e := range g.of(&g.nodes[i]) {
 			if e.to == unexplored || e.to == underWay {
 				n++
 			}

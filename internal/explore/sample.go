@@ -40,41 +40,71 @@ type sampler struct {
 	ends  map[view]struct{}
 	worst map[Property][]event
 	stop  atomic.Bool
-	next  atomic.Uint64
-	maxed atomic.Int64 // the longest run so far
+	next  atomic.Uint64 // the latest schedule that was drawn
+	step  uint64        // from one to the next
+	limit uint64        // the last one
+	maxed atomic.Int64  // the longest run so far
 	evts  int64
+
+	tell    func(drawn) error // hears of every run instead of note
+	stopped context.Context   // ends when stop is set, but for a moment
+	halt    func()            // sets it
+}
+
+func newSampler(how Strategy) *sampler {
+	s := &sampler{ends: map[view]struct{}{}, worst: map[Property][]event{}, step: 1, limit: math.MaxUint64}
+	s.s.Strategy = how
+	s.maxed.Store(20)
+	s.tell = func(d drawn) error {
+		s.note(d)
+		return nil
+	}
+	stopped, cancel := context.WithCancel(context.Background())
+	s.stopped = stopped
+	s.halt = func() {
+		s.stop.Store(true)
+		cancel()
+	}
+	return s
+}
+
+// draw plays schedules until it is to stop.
+func (s *sampler) draw(k *worker) error {
+	for !s.stop.Load() {
+		n := s.next.Add(s.step)
+		if n > s.limit {
+			return nil
+		}
+		if err := s.run(k, rand.New(rand.NewPCG(k.w.c.Seed, n))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sample plays schedules drawn at random until the budget is used up, or a
 // thousand have been played when there is none.
 func (r *Report) sample(ctx context.Context, cfg Config, budget time.Duration) error {
-	s := &sampler{ends: map[view]struct{}{}, worst: map[Property][]event{}}
-	s.s.Strategy = cfg.Strategy
-	if cfg.Strategy == Auto {
-		s.s.Strategy = PCT
+	how := cfg.Strategy
+	if how == Auto {
+		how = PCT
 	}
-	s.maxed.Store(20)
-	defer context.AfterFunc(ctx, func() { s.stop.Store(true) })()
-	limit := uint64(math.MaxUint64)
+	s := newSampler(how)
+	defer s.halt()
+	defer context.AfterFunc(ctx, s.halt)()
 	if budget > 0 {
-		defer time.AfterFunc(budget, func() { s.stop.Store(true) }).Stop()
+		defer time.AfterFunc(budget, s.halt).Stop()
 	} else {
-		limit = 1000
+		s.limit = 1000
 	}
-	tm := &team{cfg: cfg, c: r.Case, halt: func() { s.stop.Store(true) }}
 	defer report(cfg.Progress, s.progress)()
-	err := tm.work(func(k *worker) error {
-		for !s.stop.Load() {
-			n := s.next.Add(1)
-			if n > limit {
-				return nil
-			}
-			if err := s.run(k, rand.New(rand.NewPCG(r.Case.Seed, n))); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	var err error
+	if cfg.Help != nil && budget > aMoment {
+		err = s.together(ctx, cfg, r.Case)
+	} else {
+		tm := &team{cfg: cfg, c: r.Case, halt: s.halt}
+		err = tm.work(s.draw)
+	}
 	if err != nil {
 		return err
 	}
@@ -138,21 +168,25 @@ func (s *sampler) run(k *worker, rng *rand.Rand) error {
 		_ = w.end()
 		return err
 	}
-	end := w.state()
-	s.note(path, o, end)
+	s.maxed.Store(max(s.maxed.Load(), int64(len(path))))
+	if err := s.tell(drawn{path, o, w.state()}); err != nil {
+		_ = w.end()
+		return err
+	}
 	return w.end()
 }
 
-func (s *sampler) note(path []event, o outcome, end view) {
+// note counts a run.
+func (s *sampler) note(d drawn) {
+	path, o := d.Path, d.Outcome
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.s.Runs++
 	s.evts += int64(len(path))
 	s.s.Counts.addOutcome(o)
 	s.s.Longest = max(s.s.Longest, len(path))
-	s.maxed.Store(int64(max(20, s.s.Longest)))
 	if len(s.ends) < maxDistinct {
-		s.ends[end] = struct{}{}
+		s.ends[d.End] = struct{}{}
 	}
 	for _, p := range Properties() {
 		if o.broke(p) && (s.worst[p] == nil || len(path) < len(s.worst[p])) {

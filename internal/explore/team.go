@@ -15,6 +15,7 @@ type team struct {
 	beat atomic.Int64
 	crew atomic.Uint64
 	naps chan struct{}
+	over atomic.Bool // others go on
 	left atomic.Bool // goroutines of the lock wait for ever
 }
 
@@ -76,7 +77,7 @@ func (tm *team) worker(f func(k *worker) error) error {
 	if !tm.cfg.noTurns && !w.drawsValues {
 		w.turns = turnsOf(len(w.buyers))
 	}
-	if err := f(&worker{w: w, beat: &tm.beat, chance: tm.crew.Add(1) << 40, naps: tm.naps}); err != nil {
+	if err := f(&worker{w: w, beat: &tm.beat, chance: tm.crew.Add(1) << 40, over: &tm.over, naps: tm.naps}); err != nil {
 		_ = w.end()
 		return err
 	}

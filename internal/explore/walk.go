@@ -12,8 +12,8 @@ const (
 
 // next says what a worker is to do.
 func (g *graph) next() errand {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.lock()
+	defer g.unlock()
 	switch {
 	case g.stop:
 		return goHome
@@ -39,7 +39,8 @@ func (g *graph) choose(id int32, chance uint64) (at int32) {
 		return -1
 	}
 	n := &g.nodes[id]
-	many := len(n.edges)
+	es := g.of(n)
+	many := len(es)
 	if many == 0 {
 		return -1
 	}
@@ -47,7 +48,7 @@ func (g *graph) choose(id int32, chance uint64) (at int32) {
 	behind := int32(-1)
 	for i := range many {
 		at := (first + i) % many
-		switch e := &n.edges[at]; {
+		switch e := &es[at]; {
 		case e.to == unexplored:
 			e.to = underWay
 			n.open--
@@ -73,7 +74,7 @@ func (g *graph) finished(id int32) bool {
 	if n.open > 0 {
 		return false
 	}
-	for _, e := range n.edges {
+	for _, e := range g.of(n) {
 		if e.to == underWay || e.to >= 0 && !g.finished(e.to) {
 			return false
 		}
@@ -92,9 +93,9 @@ func (k *worker) walk(e errand) error {
 	k.as = asItIs
 	if e == beginAll {
 		k.lookAround(false)
-		g.mu.Lock()
+		g.lock()
 		_, g.root = k.enter(-1, 0)
-		g.mu.Unlock()
+		g.unlock()
 	} else {
 		k.as = g.root.back()
 	}
@@ -134,8 +135,8 @@ type way struct {
 
 // choose is the graph's.
 func (k *worker) choose(id int32) way {
-	k.g.mu.Lock()
-	defer k.g.mu.Unlock()
+	k.g.lock()
+	defer k.g.unlock()
 	return k.chooseFrom(id)
 }
 
@@ -147,7 +148,7 @@ func (k *worker) chooseFrom(id int32) way {
 		return way{at: at}
 	}
 	n := &k.g.nodes[id]
-	e := n.edges[at]
+	e := k.g.of(n)[at]
 	return way{at, e.ev, e.to >= 0, n.key}
 }
 
@@ -159,15 +160,15 @@ func (k *worker) arrive(from int32, on way, f footprint) (to int32, next way) {
 	if !on.known {
 		k.lookAround(len(k.path) >= maxEvents)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.lock()
+	defer g.unlock()
 	if on.known {
-		e := &g.nodes[from].edges[on.at]
+		e := &g.of(&g.nodes[from])[on.at]
 		to, f.turn = e.to, e.f.turn
 		k.as = f.turn.back().then(k.as)
 	} else {
 		to, f.turn = k.enter(from, on.ev)
-		e := &g.nodes[from].edges[on.at]
+		e := &g.of(&g.nodes[from])[on.at]
 		e.to, e.f = to, f
 	}
 	g.inferEdges(to, from, on.ev, f.turn)
@@ -178,8 +179,8 @@ func (k *worker) arrive(from int32, on way, f footprint) (to int32, next way) {
 // as another worker was just there, doesn't count.
 func (k *worker) came(explored bool) {
 	g := k.g
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.lock()
+	defer g.unlock()
 	if explored {
 		g.runs++
 	}

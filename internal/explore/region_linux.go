@@ -1,0 +1,83 @@
+package explore
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// region is memory that processes share, as a file without a name.
+type region struct {
+	file *os.File
+	data []byte
+}
+
+// Room for this many edges a state is enough for every lock so far, several times.
+const edgesPerState = 6
+
+const (
+	sharedNodes = maxStates + 1<<10 // whoever is on the way when it is full adds one more
+	sharedEdges = maxStates * edgesPerState
+	sharedSlots = 1 << 22 // at least twice as many as nodes
+)
+
+// Where what lies in a region.
+const (
+	nodesAt    = 1 << 12
+	edgesAt    = nodesAt + sharedNodes*int64(unsafe.Sizeof(node{}))
+	slotsAt    = edgesAt + sharedEdges*int64(unsafe.Sizeof(edge{}))
+	regionSize = slotsAt + sharedSlots*int64(unsafe.Sizeof(int32(0)))
+)
+
+// newRegion makes a region. It takes up memory only where it is used.
+func newRegion() (*region, error) {
+	fd, err := unix.MemfdCreate("oversell-explore", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make memory that processes share: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "oversell-explore")
+	if err := f.Truncate(regionSize); err != nil {
+		return nil, fmt.Errorf("make memory that processes share: %w", err)
+	}
+	return openRegion(f)
+}
+
+// openRegion makes a region accessible that another process has made.
+func openRegion(f *os.File) (*region, error) {
+	data, err := unix.Mmap(int(f.Fd()), 0, int(regionSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("share memory with other processes: %w", err)
+	}
+	return &region{f, data}, nil
+}
+
+func (m *region) close() {
+	_ = unix.Munmap(m.data)
+	_ = m.file.Close()
+}
+
+// liesIn makes g be in m, with what others have put there.
+func (g *graph) liesIn(m *region) {
+	at := func(offset int64) unsafe.Pointer { return unsafe.Pointer(&m.data[offset]) }
+	g.mem = m
+	g.tally = (*tally)(at(0))
+	g.nodes = unsafe.Slice((*node)(at(nodesAt)), sharedNodes)[:0]
+	g.edges = unsafe.Slice((*edge)(at(edgesAt)), sharedEdges)[:0]
+	g.slots = unsafe.Slice((*int32)(at(slotsAt)), sharedSlots)
+}
+
+// acquire waits until spin is this process's. Whoever has it keeps it for a
+// microsecond or so, unless the machine takes the CPU away from him.
+func acquire(spin *uint32) {
+	for n := 1; !atomic.CompareAndSwapUint32(spin, 0, 1); n++ {
+		if n%100 == 0 {
+			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		}
+	}
+}
+
+func release(spin *uint32) { atomic.StoreUint32(spin, 0) }

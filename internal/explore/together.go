@@ -1,0 +1,329 @@
+package explore
+
+import (
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/oversell/oversell/internal/child"
+	"github.com/oversell/oversell/locks"
+)
+
+// Bubbles in one process wake each other's threads with every step, and two
+// cores explore hardly faster than one. So what takes longer than a moment is
+// gone on with in processes, one for each core, that share the graph.
+
+// aMoment is what this process explores by itself: most cases are decided in it,
+// before another process would have started.
+var aMoment = 300 * time.Millisecond
+
+// job is what a process that helps is told.
+type job struct {
+	Lock        string
+	Buyers      int
+	Stock       int
+	TTL         time.Duration
+	Hazards     []Budget
+	Faults      int
+	Preemptions int
+	Seed        uint64
+	Unreduced   bool
+	Recall      bool
+	NoInfer     bool
+	NoTurns     bool
+	StuckAfter  time.Duration
+	Number, Of  int      // of the process, from 1
+	Draw        Strategy // how to draw schedules, "" for exploring every one
+}
+
+// saying is what it says: the schedules that it has drawn, some at a time, and
+// at the end what came of it.
+type saying struct {
+	Drawn []drawn
+	End   *finding
+}
+
+type drawn struct {
+	Path    []event
+	Outcome outcome
+	End     view
+}
+
+// finding is what came of it.
+type finding struct {
+	LeavesOn         bool
+	Nondeterministic *NondeterminismError `json:",omitempty"`
+	Stuck            *StuckError          `json:",omitempty"`
+	Err              string               `json:",omitempty"`
+}
+
+func (r finding) error() error {
+	switch {
+	case r.Nondeterministic != nil:
+		return r.Nondeterministic
+	case r.Stuck != nil:
+		return r.Stuck
+	case r.Err != "":
+		return errors.New(r.Err)
+	}
+	return nil
+}
+
+// helpFD is the file descriptor of the memory that processes share.
+const helpFD = 3
+
+// Help explores what in says, in memory that it shares with the process that has
+// started it by Config.Help, until all is known there, and tells out what came of
+// it. Or it draws schedules, and tells out of each, until in ends.
+func Help(t *testing.T, kind func(name string) (locks.Kind, error), in io.Reader, out io.Writer) error {
+	var j job
+	told := json.NewDecoder(in)
+	if err := told.Decode(&j); err != nil {
+		return fmt.Errorf("explore: read what to explore: %w", err)
+	}
+	k, err := kind(j.Lock)
+	if err != nil {
+		return err
+	}
+	c := Case{
+		Kind: k, Buyers: j.Buyers, Stock: j.Stock, TTL: j.TTL, Hazards: j.Hazards,
+		Faults: j.Faults, Preemptions: j.Preemptions, Seed: j.Seed,
+	}
+	cfg := Config{
+		T: t, Workers: 1, Unreduced: j.Unreduced, StuckAfter: j.StuckAfter,
+		recall: j.Recall, noInfer: j.NoInfer, noTurns: j.NoTurns,
+	}
+	say := gob.NewEncoder(out)
+	var r finding
+	if j.Draw != "" {
+		s := newSampler(j.Draw)
+		go func() {
+			_, _ = io.Copy(io.Discard, io.MultiReader(told.Buffered(), in))
+			s.stop.Store(true)
+		}()
+		err = s.drawFor(cfg, c, j, say)
+	} else {
+		err = exploreShared(cfg, c, j, &r)
+	}
+	if err != nil && !errors.As(err, &r.Nondeterministic) && !errors.As(err, &r.Stuck) {
+		r.Err = err.Error()
+	}
+	return say.Encode(saying{End: &r})
+}
+
+func exploreShared(cfg Config, c Case, j job, r *finding) error {
+	m, err := openRegion(os.NewFile(helpFD, "memory"))
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	g := cfg.graph(c)
+	g.liesIn(m)
+	tm := &team{cfg: cfg, c: c, halt: g.halt}
+	tm.crew.Store(uint64(j.Number))
+	return tm.exhaust(g, &r.LeavesOn)
+}
+
+// drawFor draws every j.Of-th schedule until it is to stop, and says what they are.
+func (s *sampler) drawFor(cfg Config, c Case, j job, say *gob.Encoder) error {
+	var some []drawn
+	tell := func() error {
+		defer func() { some = some[:0] }()
+		return say.Encode(saying{Drawn: some})
+	}
+	s.tell = func(d drawn) error {
+		if some = append(some, d); len(some) < 100 {
+			return nil
+		}
+		return tell()
+	}
+	s.next.Store(uint64(j.Number))
+	s.step = uint64(j.Of)
+	tm := &team{cfg: cfg, c: c, halt: func() { s.stop.Store(true) }}
+	return errors.Join(tm.work(s.draw), tell())
+}
+
+// together lets as many processes as there are workers go on with g until all is
+// known there.
+func (cfg Config) together(ctx context.Context, c Case, g *graph) (leavesOn bool, err error) {
+	done := make(chan struct{})
+	defer g.watchFound(done)()
+	errs := make([]error, cfg.Workers)
+	var all sync.WaitGroup
+	var mu sync.Mutex // guards leavesOn
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	for i := range errs {
+		all.Go(func() {
+			r, err := cfg.process(ctx, c, g, i+1)
+			if err != nil {
+				cancel(err) // it may have died while the graph was its own
+			} else {
+				err = r.error()
+			}
+			errs[i] = err
+			mu.Lock()
+			defer mu.Unlock()
+			leavesOn = leavesOn || r.LeavesOn
+		})
+	}
+	all.Wait()
+	close(done)
+	if err := context.Cause(ctx); err != nil {
+		g.abandoned()
+		return leavesOn, err
+	}
+	return leavesOn, worst(errs)
+}
+
+// process lets one process explore. Its error is that of a process that didn't
+// come to an answer, or was ended because another didn't.
+func (cfg Config) process(ctx context.Context, c Case, g *graph, number int) (finding, error) {
+	h, err := cfg.start(c, number, "", g.mem.file)
+	if err != nil {
+		return finding{}, err
+	}
+	return h.hear(ctx, nil)
+}
+
+// helper is a process that helps.
+type helper struct {
+	*child.Process
+	in  io.Closer
+	out io.ReadCloser
+}
+
+// start starts one. What it is told stands open until the caller closes h.in.
+func (cfg Config) start(c Case, number int, draw Strategy, mem *os.File) (*helper, error) {
+	told, err := json.Marshal(job{
+		Lock: c.Kind.Name, Buyers: c.Buyers, Stock: c.Stock, TTL: c.TTL, Hazards: c.Hazards, Faults: c.Faults,
+		Preemptions: c.Preemptions, Seed: c.Seed, Unreduced: cfg.Unreduced, Recall: cfg.recall, NoInfer: cfg.noInfer,
+		NoTurns: cfg.noTurns, StuckAfter: cfg.StuckAfter, Number: number, Of: cfg.Workers, Draw: draw,
+	})
+	if err != nil {
+		return nil, err
+	}
+	cmd := cfg.Help()
+	if mem != nil {
+		cmd.ExtraFiles = []*os.File{mem}
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p, err := child.Start(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("explore in a process of its own: %w", err)
+	}
+	_, _ = in.Write(told) // one that has died doesn't answer either
+	return &helper{p, in, out}, nil
+}
+
+// hear hears the process out, and ends it when ctx does.
+func (h *helper) hear(ctx context.Context, note func(drawn)) (finding, error) {
+	defer context.AfterFunc(ctx, func() { _, _ = h.Kill(context.WithoutCancel(ctx)) })()
+	defer func() { _ = h.in.Close() }()
+	defer func() { _ = h.out.Close() }()
+	said := gob.NewDecoder(h.out)
+	for {
+		var m saying
+		if said.Decode(&m) != nil {
+			<-h.Done()
+			return finding{}, fmt.Errorf("a process that explored came to no answer: %s", h.How())
+		}
+		for _, d := range m.Drawn {
+			note(d)
+		}
+		if m.End != nil {
+			<-h.Done()
+			return *m.End, nil
+		}
+	}
+}
+
+// together lets as many processes as there are workers draw schedules until ctx ends.
+func (s *sampler) together(ctx context.Context, cfg Config, c Case) error {
+	errs := make([]error, cfg.Workers)
+	var all sync.WaitGroup
+	ended, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	for i := range errs {
+		all.Go(func() {
+			h, err := cfg.start(c, i+1, s.s.Strategy, nil)
+			if err == nil {
+				defer context.AfterFunc(s.stopped, func() { _ = h.in.Close() })()
+				var r finding
+				if r, err = h.hear(ended, s.note); err == nil {
+					errs[i] = r.error()
+				}
+			}
+			if err != nil {
+				end(err)
+			}
+			if err != nil || errs[i] != nil {
+				s.halt()
+			}
+		})
+	}
+	all.Wait()
+	if err := context.Cause(ended); err != nil {
+		return err
+	}
+	return worst(errs)
+}
+
+// halt ends exploring.
+func (g *graph) halt() {
+	g.lock()
+	defer g.unlock()
+	g.stop = true
+}
+
+// abandoned makes the graph usable after a process has died that may have had it.
+func (g *graph) abandoned() {
+	if g.mem != nil {
+		release(&g.spin)
+	}
+}
+
+// watchFound closes found when another process has found something. The returned
+// function ends that.
+func (g *graph) watchFound(done <-chan struct{}) (wait func()) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			g.lock()
+			found := g.firstBad > 0
+			g.unlock()
+			if !found {
+				continue
+			}
+			select {
+			case <-g.found:
+			default:
+				close(g.found)
+			}
+			return
+		}
+	}()
+	return func() { <-over }
+}

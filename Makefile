@@ -23,7 +23,7 @@ demo: ## Set up, then play the main scenarios under the naive and the safe lock
 	@scripts/demo.sh $(BIN) $(RUNS)
 
 test: ## Set up everything, bring the README's tables up to date, run all tests
-	@scripts/setup.sh --all
+	@$(GO) list -export -test -deps ./... >/dev/null 2>&1 & scripts/setup.sh --all; wait # compiles meanwhile
 	@scripts/readme-tables.sh $(GO)
 	$(GO) test -p $(PARALLEL) -timeout 8m $$($(GO) list ./... | grep -v '/cmd/oversell$$')
 	$(GO) test -parallel $(PARALLEL) -timeout 8m ./cmd/oversell # whole runs want the machine for themselves

@@ -9,8 +9,9 @@ import (
 
 func TestMain(m *testing.M) {
 	// The engine starts instances by re-executing this program, which is the
-	// test binary while tests run. Never run the tests in an instance.
-	if len(os.Args) > 1 && os.Args[1] == instanceCommand {
+	// test binary while tests run, and exploring starts its helpers. Never run the
+	// tests in those.
+	if len(os.Args) > 1 && (os.Args[1] == instanceCommand || os.Args[1] == exploreHelperCommand) {
 		os.Exit(realMain())
 	}
 	if len(os.Args) > 2 && os.Args[1] == mutantCommand {

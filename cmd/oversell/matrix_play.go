@@ -133,7 +133,7 @@ func (s *sitting) lane(ctx context.Context, eng player, cells []*matrix.Cell, at
 		switch sc := s.jobs[c].Scenario; {
 		case heavy(sc):
 			takes = int64(atATime)
-		case restarts(sc):
+		case stirs(sc):
 			takes = min(patientRuns, int64(atATime))
 		}
 		if room.Acquire(gctx, takes) != nil {
@@ -157,11 +157,11 @@ func heavy(s scenarios.Scenario) bool {
 	return s.Shape == cluster.Quorum || max(s.Load.Buyers, s.Load.Requests) > crowd
 }
 
-// restarts reports whether servers are started again while the shop is open,
-// which takes as much of a machine as several runs do: the longer it lasts, the
-// more a lock notices of it.
-func restarts(s scenarios.Scenario) bool {
-	return slices.ContainsFunc(s.Steps, func(st faults.Step) bool {
+// stirs reports whether servers start, end or change roles while the shop is
+// open, which takes as much of a machine as several runs do: the longer it lasts,
+// the more a lock, or its client, notices of it.
+func stirs(s scenarios.Scenario) bool {
+	return s.Shape == cluster.Sentinel || slices.ContainsFunc(s.Steps, func(st faults.Step) bool {
 		switch st.Do.(type) {
 		case faults.RestartServer, faults.KillServer:
 			return true

@@ -221,6 +221,7 @@ type kept struct {
 // Their replies are kept back meanwhile, as long as they have the patience; else
 // they would ask many times more.
 func (w *world) refuseWaiters(ks []kept) []kept {
+	w.lookAgain() // what they are refused for may have expired just now
 	for _, b := range w.buyers {
 		for _, p := range append([]*pending(nil), b.pend...) {
 			if p.kind != ofCommand || !w.blocked(p) || p.orphan() {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/oversell/oversell/cluster/embedded"
@@ -93,7 +92,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.in = append(c.in, p...)
 	var batch [][]string // a transaction is delivered as one
 	for {
-		args, n, err := parseCommand(c.in)
+		args, n, err := parseCommand(c.in, c.w.word)
 		if err != nil {
 			c.broken = err
 			return 0, err
@@ -102,7 +101,7 @@ func (c *conn) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		c.in = c.in[:copy(c.in, c.in[n:])]
-		name := strings.ToUpper(args[0])
+		name := upper(args[0])
 		switch {
 		case len(batch) > 0 || name == "MULTI":
 			batch = append(batch, args)
@@ -244,9 +243,24 @@ func (nowhere) String() string  { return "explore" }
 
 var errProtocol = errors.New("explore: the client wrote something that is no command")
 
+// word is a word of a command. Those that were sent while the world was learning,
+// such as scripts, aren't made anew.
+func (w *world) word(b []byte) string {
+	if s, ok := w.usual[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	if w.learn && len(w.usual) < maxUsual {
+		w.usual[s] = s
+	}
+	return s
+}
+
+const maxUsual = 1000
+
 // parseCommand reads a command from the front of b: its words and its length,
 // 0 when it isn't all there.
-func parseCommand(b []byte) ([]string, int, error) {
+func parseCommand(b []byte, word func([]byte) string) ([]string, int, error) {
 	n, at, ok := number(b, 0, '*')
 	if !ok {
 		if len(b) > 0 && b[0] != '*' {
@@ -263,7 +277,7 @@ func parseCommand(b []byte) ([]string, int, error) {
 		if !ok || from+size+2 > len(b) {
 			return nil, 0, nil
 		}
-		args = append(args, string(b[from:from+size]))
+		args = append(args, word(b[from:from+size]))
 		at = from + size + 2
 	}
 	return args, at, nil

@@ -111,7 +111,7 @@ func (w *world) sameExpiry(p *pending, before []embedded.Entry, reply []byte) bo
 // noteScript keeps track of the script cache.
 func (w *world) noteScript(args []string) {
 	var text string
-	switch name := strings.ToUpper(args[0]); {
+	switch name := upper(args[0]); {
 	case name == "EVAL" && len(args) > 1:
 		text = args[1]
 	case name == "SCRIPT" && len(args) > 2 && strings.EqualFold(args[1], "LOAD"):
@@ -161,7 +161,7 @@ func (w *world) forgetScripts() {
 
 // unplayable names a command that can't be executed at once.
 func unplayable(args []string) string {
-	switch name := strings.ToUpper(args[0]); name {
+	switch name := upper(args[0]); name {
 	case "BLPOP", "BRPOP", "BLMOVE", "BRPOPLPUSH", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "WAIT":
 		return name
 	}

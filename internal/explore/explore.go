@@ -136,13 +136,13 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 func (r *Report) exhaustOnce(ctx context.Context, cfg Config, budget time.Duration) error {
 	g := cfg.graph(r.Case)
 	if cfg.Help != nil {
-		m, err := newRegion()
-		if err != nil {
-			return err
+		if m, err := newRegion(); err == nil {
+			defer m.close()
+			g.liesIn(m)
+			defer g.leave()
+		} else {
+			cfg.Help = nil // this process explores by itself
 		}
-		defer m.close()
-		g.liesIn(m)
-		defer g.leave()
 	}
 	if err := g.begin(cfg, r.Case); err != nil {
 		return err

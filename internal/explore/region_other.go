@@ -13,9 +13,9 @@ type region struct{ file *os.File }
 
 var errNoRegion = errors.New("explore: processes can't share memory on this system")
 
-func newRegion() (*region, error)            { return nil, errNoRegion }
-func openRegion(*os.File) (*region, error)   { return nil, errNoRegion }
-func (m *region) close()                     {}
-func (g *graph) liesIn(*region)              {}
-func acquire(*uint32)                        {}
-func release(*uint32)                        {}
+func newRegion() (*region, error)          { return nil, errNoRegion }
+func openRegion(*os.File) (*region, error) { return nil, errNoRegion }
+func (m *region) close()                   {}
+func (g *graph) liesIn(*region)            {}
+func acquire(*uint32)                      {}
+func release(*uint32)                      {}

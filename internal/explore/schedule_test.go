@@ -50,16 +50,17 @@ func TestEventsAreReadAsWritten(t *testing.T) {
 }
 
 func TestParseCommand(t *testing.T) {
-	args, n, err := parseCommand([]byte("*2\r\n$3\r\nGET\r\n$1\r\nk\r\nrest"))
+	text := func(b []byte) string { return string(b) }
+	args, n, err := parseCommand([]byte("*2\r\n$3\r\nGET\r\n$1\r\nk\r\nrest"), text)
 	require.NoError(t, err)
 	require.Equal(t, []string{"GET", "k"}, args)
 	require.Equal(t, 20, n)
 	for i := range 20 {
-		_, n, err := parseCommand([]byte("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n")[:i])
+		_, n, err := parseCommand([]byte("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n")[:i], text)
 		require.NoError(t, err)
 		require.Zero(t, n, "a command that isn't all there")
 	}
-	_, _, err = parseCommand([]byte("GET k\r\n"))
+	_, _, err = parseCommand([]byte("GET k\r\n"), text)
 	require.Error(t, err)
 }
 

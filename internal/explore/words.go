@@ -128,10 +128,15 @@ func shapeOf(p *pending, word func(arg string) string) string {
 	}
 	var s strings.Builder
 	for _, args := range p.batch {
+		n := 0
+		for _, a := range args {
+			n += len(a) + 1
+		}
+		s.Grow(n)
 		for i, a := range args {
 			switch {
 			case i == 0:
-				s.WriteString(strings.ToUpper(a))
+				s.WriteString(upper(a))
 			default:
 				s.WriteByte(' ')
 				s.WriteString(word(a))
@@ -140,6 +145,27 @@ func shapeOf(p *pending, word func(arg string) string) string {
 		s.WriteByte('\n')
 	}
 	return s.String()
+}
+
+// uppers are the names of the commands that locks send most, as clients write
+// them: each is asked for several times whenever a command is sent.
+var uppers = func() map[string]string {
+	m := map[string]string{}
+	for _, name := range []string{
+		"SET", "SETNX", "GET", "DEL", "EXPIRE", "PEXPIRE", "TTL", "PTTL", "EVAL", "EVALSHA", "SCRIPT", "EXISTS",
+		"CAS", "CAD", "DELEX", "DELIFEQ", "EXSET", "EXGET", "EXCAS", "EXCAD", "HELLO", "CLIENT", "PING",
+	} {
+		m[strings.ToLower(name)], m[name] = name, name
+	}
+	return m
+}()
+
+// upper is a command's name in capitals.
+func upper(name string) string {
+	if u, ok := uppers[name]; ok {
+		return u
+	}
+	return strings.ToUpper(name)
 }
 
 // shapeOf is a pending message as it is told.
@@ -241,7 +267,7 @@ func (w *world) keysOf(p *pending) uint64 {
 }
 
 func keysOfCommand(server int, args []string, bit func(key string) uint64) uint64 {
-	switch strings.ToUpper(args[0]) {
+	switch upper(args[0]) {
 	case "MULTI", "EXEC", "DISCARD":
 		return 0
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":

@@ -31,12 +31,14 @@ type world struct {
 	fresh   bool  // new clients for every schedule, as the lock leaves goroutines behind
 	memo    *memo // nil while learning
 	hello   []byte
+	scratch []byte                         // for replies that nobody hears
 	turns   []turn                         // by which states are compared
 	turned  map[uint64]*[len(turns)]uint64 // digests of contents with buyers exchanged
 	plain   bool                           // run every script, and remember none
 	keep    bool                           // keep what happens, for telling it
 
 	constants map[string]bool
+	usual     map[string]string // words that were sent while learning
 	learned   map[string]lesson
 	flight    int // of the pilot
 
@@ -97,7 +99,7 @@ type step struct {
 }
 
 func newWorld(c Case) (*world, error) {
-	w := &world{c: c.withDefaults(), wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}, loaded: map[string]bool{}, turns: turnsOf(1), turned: map[uint64]*[len(turns)]uint64{}}
+	w := &world{c: c.withDefaults(), usual: map[string]string{}, wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}, loaded: map[string]bool{}, turns: turnsOf(1), turned: map[uint64]*[len(turns)]uint64{}}
 	s, err := embedded.NewSimulated()
 	if err != nil {
 		return nil, err

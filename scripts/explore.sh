@@ -1,6 +1,6 @@
 #!/bin/sh
-# Explores every lock under every hazard by itself and writes the table into
-# docs/explore.md.
+# Explores every lock under every hazard by itself, and under all of them
+# together, and writes the table into docs/explore.md.
 # Usage: scripts/explore.sh [OVERSELL [OPTION...]]
 set -eu
 cd "$(dirname "$0")/.."
@@ -10,5 +10,5 @@ oversell=${1:-bin/oversell}
 table=$(mktemp)
 schedules=$(mktemp -d)
 trap 'rm -rf "$table" "$schedules"' EXIT
-"$oversell" explore --all --budget 60s --dir "$schedules" --output markdown "$@" >"$table"
+"$oversell" explore --all --hazards all --budget 180s --strategy exhaustive --dir "$schedules" --output markdown "$@" >"$table"
 scripts/between.sh explore "$table" docs/explore.md

@@ -207,7 +207,7 @@ func cancelled(t *testing.T, h *harness) {
 	began := time.Now()
 	require.NoError(t, h.start(t, h.spec(t, shape)).Close(deadline(t)))
 	whole := time.Since(began)
-	const moments = 5
+	const moments = 3
 	for i := range moments {
 		spec := h.spec(t, shape)
 		ctx, cancel := context.WithTimeout(context.Background(), whole*time.Duration(i)/moments)

@@ -20,14 +20,22 @@ import (
 // TestAFaultThatDoesNothingIsInconclusive plays every scenario once for each of
 // its faults, with that fault in place and without any effect. The run goes on
 // to its end, and nothing may be concluded from it: a harness that passes what
-// it has not provoked proves nothing.
+// it has not provoked proves nothing. With sentinels, which take long to start,
+// each fault is played in one scenario.
 func TestAFaultThatDoesNothingIsInconclusive(t *testing.T) {
 	t.Parallel()
 	a := &app{}
 	a.join()
+	played := map[string]bool{}
 	for _, s := range a.scenarios {
 		for i, st := range s.Steps {
 			step := i + 1
+			if s.Shape == cluster.Sentinel {
+				if played[st.Do.Name()] {
+					continue
+				}
+				played[st.Do.Name()] = true
+			}
 			t.Run(fmt.Sprintf("%s/%d-%s", s.Name, step, st.Do.Name()), func(t *testing.T) {
 				t.Parallel()
 				p := proving(t, a)

@@ -20,6 +20,7 @@ type exploreOptions struct {
 	Locks    []string
 	Hazards  []string
 	All      bool
+	Together bool // with All: Hazards all together too
 	Buyers   int
 	Stock    int
 	TTL      time.Duration
@@ -66,12 +67,15 @@ func newExploreCmd(a *app, runF func(context.Context, *exploreOptions) error) *c
 		Long:    exploreLong + "\n\nThe hazards:\n\n" + hazardList(),
 		Example: exploreExample,
 		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runF(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Together = o.All && cmd.Flags().Changed("hazards")
+			return runF(cmd.Context(), o)
+		},
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.Locks, "lock", []string{"naive"}, "lock kinds, by name or alias")
 	f.StringSliceVar(&o.Hazards, "hazards", []string{"slow-call"}, "what may go wrong, NAME or NAME=TIMES: "+strings.Join(explore.HazardWords(), ", "))
-	f.BoolVar(&o.All, "all", false, "a table of every lock kind under every hazard by itself")
+	f.BoolVar(&o.All, "all", false, "a table of every lock kind under every hazard by itself, and under those that --hazards names together")
 	f.IntVar(&o.Buyers, "buyers", 2, "customers, each in an instance of its own")
 	f.IntVar(&o.Stock, "stock", 1, "units at the start")
 	f.DurationVar(&o.TTL, "ttl", explore.DefaultTTL, "of the lock, on the fake clock")

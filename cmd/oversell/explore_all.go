@@ -18,6 +18,11 @@ func (a *app) exploreAll(ctx context.Context, o *exploreOptions, cases []explore
 		t.header = append(t.header, string(h.Hazard))
 		columns = append(columns, string(h.Hazard))
 	}
+	const together = "together"
+	if o.Together {
+		t.header = append(t.header, strings.Join(o.Hazards, ", ")+" together")
+		columns = append(columns, together)
+	}
 	var not []string
 	var all []exploration
 	for _, c := range cases {
@@ -28,9 +33,12 @@ func (a *app) exploreAll(ctx context.Context, o *exploreOptions, cases []explore
 		}
 		row := []string{c.Kind.Name}
 		for _, column := range columns {
-			c.Hazards, _ = explore.ParseHazards([]string{column}) // words of the list
-			c.Faults = 0
-			cell, x := a.exploreCell(ctx, o, c)
+			one := c
+			if column != together {
+				one.Hazards, _ = explore.ParseHazards([]string{column}) // words of the list
+				one.Faults = 0
+			}
+			cell, x := a.exploreCell(ctx, o, one)
 			row, all = append(row, cell), append(all, x)
 			if interrupted(ctx) {
 				return &codeError{exitInterrupted, errInterrupted}

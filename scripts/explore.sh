@@ -10,5 +10,5 @@ oversell=${1:-bin/oversell}
 table=$(mktemp)
 schedules=$(mktemp -d)
 trap 'rm -rf "$table" "$schedules"' EXIT
-"$oversell" explore --all --hazards all --budget 180s --strategy exhaustive --dir "$schedules" --output markdown "$@" >"$table"
+"$oversell" explore --all --hazards all --budget 60s --strategy exhaustive --dir "$schedules" --output markdown "$@" >"$table"
 scripts/between.sh explore "$table" docs/explore.md

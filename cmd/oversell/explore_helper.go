@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oversell/oversell/internal/explore"
-	"github.com/oversell/oversell/locks"
 )
 
 // exploreHelperCommand is the word after the program's name in the command line
@@ -19,8 +18,7 @@ func newExploreHelperCmd(a *app) *cobra.Command {
 		Hidden: true,
 		Args:   noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			kind := func(name string) (locks.Kind, error) { return a.findKind(name) }
-			return explore.Help(explore.Ordinary(), kind, a.in, a.out)
+			return explore.Help(explore.Ordinary(), a.findKind, a.in, a.out)
 		},
 	}
 }

@@ -123,10 +123,7 @@ func (b *buyer) arrive(p *pending) {
 	if !p.folded && !p.onWay {
 		b.fresh++
 	}
-	if b.pend = append(b.pend, p); len(b.pend) == 1 {
-		b.w.signal()
-		return
-	}
+	b.pend = append(b.pend, p)
 	slices.SortStableFunc(b.pend, func(x, y *pending) int {
 		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.server, y.server),
 			cmp.Compare(x.shape, y.shape), cmp.Compare(x.seq, y.seq))

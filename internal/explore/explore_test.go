@@ -137,8 +137,14 @@ func TestReductionLosesNothing(t *testing.T) {
 // counterexamples of the same length.
 func requireSame(t *testing.T, want, got *Report) {
 	t.Helper()
-	require.Equal(t, want.Counts, got.Counts)
 	require.Equal(t, want.finals, got.finals)
+	requireSameFound(t, want, got)
+}
+
+// requireSameFound is requireSame without the ends, which processes keep to themselves.
+func requireSameFound(t *testing.T, want, got *Report) {
+	t.Helper()
+	require.Equal(t, want.Counts, got.Counts)
 	require.Len(t, got.Found, len(want.Found))
 	for i, x := range want.Found {
 		require.Equal(t, x.Property, got.Found[i].Property)

@@ -52,6 +52,7 @@ const maxCircle = 20
 // walk delivers what b sends on its way round a circle, so that it always waits
 // at the same place. It reports whether there was anything.
 func (w *world) walk(b *buyer) bool {
+	w.lookAgain()
 	w.mu.Lock()
 	i := slices.IndexFunc(b.pend, func(p *pending) bool { return p.onWay && !p.orphan() })
 	if i < 0 || !b.alive() || b.held {

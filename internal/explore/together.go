@@ -155,42 +155,44 @@ func (s *sampler) drawFor(cfg Config, c Case, j job, say *gob.Encoder) error {
 func (cfg Config) together(ctx context.Context, c Case, g *graph) (leavesOn bool, err error) {
 	done := make(chan struct{})
 	defer g.watchFound(done)()
-	errs := make([]error, cfg.Workers)
+	defer close(done)
+	leavesOn, broken, err := cfg.side(ctx, func(ctx context.Context, number int) (finding, error) {
+		h, err := cfg.start(c, number, "", g.mem.file)
+		if err != nil {
+			return finding{}, err
+		}
+		return h.hear(ctx, nil)
+	})
+	if broken { // one may have died while the graph was its own
+		g.abandoned()
+	}
+	return leavesOn, err
+}
+
+// side has as many processes as there are workers explore side by side. When one
+// comes to no answer, which is an error of run's, all are ended, and broken says so.
+func (cfg Config) side(ctx context.Context, run func(ctx context.Context, number int) (finding, error)) (leavesOn, broken bool, err error) {
+	found, errs := make([]finding, cfg.Workers), make([]error, cfg.Workers)
 	var all sync.WaitGroup
-	var mu sync.Mutex // guards leavesOn
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
-	for i := range errs {
+	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	for i := range found {
 		all.Go(func() {
-			r, err := cfg.process(ctx, c, g, i+1)
-			if err != nil {
-				cancel(err) // it may have died while the graph was its own
-			} else {
-				err = r.error()
+			var err error
+			if found[i], err = run(ctx, i+1); err != nil {
+				end(err)
 			}
-			errs[i] = err
-			mu.Lock()
-			defer mu.Unlock()
-			leavesOn = leavesOn || r.LeavesOn
 		})
 	}
 	all.Wait()
-	close(done)
+	for i, f := range found {
+		leavesOn = leavesOn || f.LeavesOn
+		errs[i] = f.error()
+	}
 	if err := context.Cause(ctx); err != nil {
-		g.abandoned()
-		return leavesOn, err
+		return leavesOn, true, err
 	}
-	return leavesOn, worst(errs)
-}
-
-// process lets one process explore. Its error is that of a process that didn't
-// come to an answer, or was ended because another didn't.
-func (cfg Config) process(ctx context.Context, c Case, g *graph, number int) (finding, error) {
-	h, err := cfg.start(c, number, "", g.mem.file)
-	if err != nil {
-		return finding{}, err
-	}
-	return h.hear(ctx, nil)
+	return leavesOn, false, worst(errs)
 }
 
 // helper is a process that helps.
@@ -252,35 +254,22 @@ func (h *helper) hear(ctx context.Context, note func(drawn)) (finding, error) {
 	}
 }
 
-// together lets as many processes as there are workers draw schedules until ctx ends.
+// together lets as many processes as there are workers draw schedules until s is
+// to stop.
 func (s *sampler) together(ctx context.Context, cfg Config, c Case) error {
-	errs := make([]error, cfg.Workers)
-	var all sync.WaitGroup
-	ended, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(nil)
-	for i := range errs {
-		all.Go(func() {
-			h, err := cfg.start(c, i+1, s.s.Strategy, nil)
-			if err == nil {
-				defer context.AfterFunc(s.stopped, func() { _ = h.in.Close() })()
-				var r finding
-				if r, err = h.hear(ended, s.note); err == nil {
-					errs[i] = r.error()
-				}
-			}
-			if err != nil {
-				end(err)
-			}
-			if err != nil || errs[i] != nil {
-				s.halt()
-			}
-		})
-	}
-	all.Wait()
-	if err := context.Cause(ended); err != nil {
-		return err
-	}
-	return worst(errs)
+	_, _, err := cfg.side(ctx, func(ctx context.Context, number int) (finding, error) {
+		h, err := cfg.start(c, number, s.s.Strategy, nil)
+		if err != nil {
+			return finding{}, err
+		}
+		defer context.AfterFunc(s.stopped, func() { _ = h.in.Close() })()
+		r, err := h.hear(ctx, s.note)
+		if r.error() != nil {
+			s.halt()
+		}
+		return r, err
+	})
+	return err
 }
 
 // halt ends exploring.

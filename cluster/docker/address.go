@@ -75,8 +75,12 @@ func (e *engine) answering(ctx context.Context, n cluster.Node, port string) (st
 }
 
 // shortcutPatience bounds the search for a shortcut: where there is none, packets
-// may get lost without a word.
-const shortcutPatience = 300 * time.Millisecond
+// may get lost without a word. Where there is one, the kernel takes the connection
+// at once; answerPatience is for the server, which may be busy starting.
+const (
+	shortcutPatience = time.Second
+	answerPatience   = 10 * time.Second
+)
 
 // shortcut returns the server's own address on the network of its clients, when
 // this machine reaches it there: every command to a published port goes through a
@@ -87,13 +91,26 @@ func (e *engine) shortcut(ctx context.Context, n cluster.Node, published string)
 	if os.Getenv(hostVariable) != "" || remoteHost(e.endpoint) != "" || e.detour.Load() {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, shortcutPatience)
+	own := nodeAt{n, n.Announced()}
+	ctx, cancel := context.WithTimeout(ctx, answerPatience)
 	defer cancel()
-	if !sameServer(ctx, nodeAt{n, n.Announced()}, nodeAt{n, published}) {
+	if !reachable(ctx, own) || !sameServer(ctx, own, nodeAt{n, published}) {
 		e.detour.Store(true)
 		return ""
 	}
-	return n.Announced()
+	return own.addr
+}
+
+// reachable reports whether somebody takes connections at n's address.
+func reachable(ctx context.Context, n nodeAt) bool {
+	ctx, cancel := context.WithTimeout(ctx, shortcutPatience)
+	defer cancel()
+	conn, err := n.Dial(ctx)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
 }
 
 // sameServer reports whether one and the same server answers as both nodes.

@@ -125,6 +125,8 @@ func testShortcut(t *testing.T, one, other *node) {
 	assert.True(t, sameServer(within(t), one, published))
 	assert.False(t, sameServer(within(t), other, published))
 	assert.False(t, sameServer(within(t), nodeAt{one, net.JoinHostPort(loopback, "1")}, published), "nobody answers there")
+	assert.True(t, reachable(within(t), published))
+	assert.False(t, reachable(within(t), nodeAt{one, net.JoinHostPort(loopback, "1")}))
 	if runtime.GOOS == "linux" && remoteHost(one.launch.engine.endpoint) == "" {
 		conn, err := one.Dial(t.Context())
 		require.NoError(t, err)

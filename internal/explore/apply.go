@@ -3,7 +3,6 @@ package explore
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/oversell/oversell/inventory"
@@ -30,7 +29,7 @@ func (w *world) apply(ev event) footprint {
 	}
 	began, now := time.Now(), w.now()
 	w.touches = 0
-	scripts := w.scriptsNow
+	scripts, token := w.scriptsNow, w.shelf.token
 	w.hop(ev)
 	switch ev.act() {
 	case deliver, loseReply, loseSend:
@@ -48,7 +47,7 @@ func (w *world) apply(ev event) footprint {
 		w.late = w.passTime(w.late)
 	case pass:
 		f.global = true
-		if w.mayPass() == forSlowCalls && !w.slowed {
+		if w.scene().mayPass() == forSlowCalls && !w.slowed {
 			w.slowed = true
 			w.strike()
 		}
@@ -60,8 +59,12 @@ func (w *world) apply(ev event) footprint {
 		f.global = true
 		w.befall(ev.act(), log)
 	}
+	if w.left[hDelay] == 0 && !w.anybodyHeld() {
+		w.late = 0 // of no use any more
+	}
 	f.keys |= w.touches
-	f.global = f.global || w.now() != now // for everybody
+	f.later, f.issued = w.now() != now, w.shelf.token != token
+	f.global = f.global || f.later // for everybody
 	if w.keep {
 		w.told(began)
 	}
@@ -103,18 +106,10 @@ func (w *world) hop(ev event) {
 	if n == 0 || n == w.last || hazardOf[ev.act()] >= 0 {
 		return
 	}
-	if w.last > 0 && w.couldGoOn(w.last) {
+	if w.last > 0 && w.scene().buyers[w.last-1].couldGoOn() {
 		w.hops++
 	}
 	w.last = n
-}
-
-func (w *world) couldGoOn(n int) bool {
-	b := w.buyers[n-1]
-	if !b.alive() {
-		return false
-	}
-	return slices.ContainsFunc(b.pend, func(p *pending) bool { return p.kind == ofCall || p.kind != ofCommand || !w.blocked(p) })
 }
 
 // deliver lets a pending message of b reach its server, and b come to its

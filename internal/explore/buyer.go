@@ -106,6 +106,9 @@ func (b *buyer) arrive(p *pending) {
 	if b.crashed {
 		return
 	}
+	if b.done && !p.orphan() {
+		b.w.goesOn()
+	}
 	b.arrivals++
 	b.silent = 0
 	b.w.seq++
@@ -120,7 +123,7 @@ func (b *buyer) arrive(p *pending) {
 	} else {
 		p.named = p.shape
 	}
-	if !p.folded && !p.onWay {
+	if !p.folded && !p.onWay && !(b.held && b.hasGivenUp(p)) {
 		b.fresh++
 	}
 	b.pend = append(b.pend, p)
@@ -183,6 +186,12 @@ func (b *buyer) giveUp(p *pending) {
 	}
 }
 
+// hasGivenUp reports whether b waits no more for a command that looks like p, and
+// has come to it again: what is held up isn't let go for that.
+func (b *buyer) hasGivenUp(p *pending) bool {
+	return slices.ContainsFunc(b.pend, func(o *pending) bool { return o.orphan() && formOf(o.shape) == formOf(p.shape) })
+}
+
 // remove takes p away.
 func (b *buyer) remove(p *pending) {
 	if i := slices.Index(b.pend, p); i >= 0 {
@@ -194,11 +203,6 @@ func (b *buyer) remove(p *pending) {
 // its call.
 func (b *buyer) waits() bool {
 	return slices.ContainsFunc(b.pend, func(p *pending) bool { return !p.orphan() })
-}
-
-// inCall returns the buyer's business call, if it is in one.
-func (b *buyer) inCall() bool {
-	return slices.ContainsFunc(b.pend, func(p *pending) bool { return p.kind == ofCall })
 }
 
 // newBuyer makes a buyer with clients that last for many schedules.

@@ -10,12 +10,13 @@ import (
 	"github.com/oversell/oversell/internal/hint"
 )
 
-const checkpointVersion = 3
+const checkpointVersion = 4
 
 type saved struct {
 	Version int
 	Case    string
 	Plain   bool
+	Keeps   bool
 	Root    uint8
 	Nodes   []savedNode
 	Runs, Events, Inferred,
@@ -50,7 +51,7 @@ func (c Case) fingerprint() string {
 
 // save returns what is needed to go on later.
 func (g *graph) save(c Case) ([]byte, error) {
-	s := saved{Version: checkpointVersion, Case: c.fingerprint(), Plain: g.plain, Root: uint8(g.root), Runs: g.runs, Events: g.events, Inferred: g.inferred, FirstBad: g.firstBad}
+	s := saved{Version: checkpointVersion, Case: c.fingerprint(), Plain: g.plain, Keeps: g.keeps, Root: uint8(g.root), Runs: g.runs, Events: g.events, Inferred: g.inferred, FirstBad: g.firstBad}
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		sn := savedNode{A: n.key.A, B: n.key.B, Parent: n.parent, Via: uint32(n.via), Turn: uint8(n.turn), Ended: n.ended, Bad: uint8(n.bad)}
@@ -86,17 +87,17 @@ func (g *graph) load(data []byte, c Case) error {
 	case s.Case != c.fingerprint():
 		return hint.Wrap(fmt.Errorf("resume: the file is of another exploration: %s, not %s", s.Case, c.fingerprint()), "use the same lock and flags again")
 	}
-	g.plain, g.root = s.Plain, turn(s.Root)
+	g.plain, g.keeps, g.root = s.Plain, s.Keeps, turn(s.Root)
 	g.runs, g.events, g.inferred, g.firstBad = s.Runs, s.Events, s.Inferred, s.FirstBad
 	for _, sn := range s.Nodes {
 		evs := make([]event, len(sn.Edges))
 		for i, e := range sn.Edges {
 			evs[i] = event(e.Ev)
 		}
-		n := g.add(node{key: view{sn.A, sn.B}, parent: sn.Parent, via: event(sn.Via), turn: turn(sn.Turn), ended: sn.Ended, bad: outcome(sn.Bad)}, evs)
+		n := g.add(node{key: view{sn.A, sn.B}, parent: sn.Parent, via: event(sn.Via), turn: turn(sn.Turn), ended: sn.Ended, bad: outcome(sn.Bad), parts: uncomposed}, evs)
 		es := g.of(n)
 		for i, e := range sn.Edges {
-			es[i].to, es[i].f = e.To, footprint{e.Keys, e.Wrote, e.Global, e.Hazard, turn(e.Turn)}
+			es[i].to, es[i].f = e.To, footprint{keys: e.Keys, wrote: e.Wrote, global: e.Global, hazard: e.Hazard, turn: turn(e.Turn)}
 			if e.To == unexplored {
 				n.open++
 				g.open++

@@ -6,60 +6,6 @@ import (
 	"time"
 )
 
-// whatTimeFor says for whom time may pass.
-type whatTimeFor uint8
-
-const (
-	forNobody    whatTimeFor = iota
-	forSlowCalls             // a call may still take longer
-	forHeldUp                // what one buyer sends is held up
-	forWaiters               // nothing else can happen
-)
-
-// quiet reports whether nothing is on its way that has to arrive before time
-// passes, but for what the buyers for whom except says true send.
-func (w *world) quiet(except func(*buyer) bool) bool {
-	for _, b := range w.buyers {
-		if except(b) {
-			continue
-		}
-		for _, p := range b.pend {
-			if p.kind != ofCall && !w.blocked(p) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func isHeld(b *buyer) bool { return b.held }
-
-func (w *world) anybodyCalling(except func(*buyer) bool) bool {
-	for _, b := range w.buyers {
-		if b.alive() && b.inCall() && !except(b) {
-			return true
-		}
-	}
-	return false
-}
-
-// mayPass says for whom time may pass in this state.
-func (w *world) mayPass() whatTimeFor {
-	if !w.quiet(isHeld) {
-		return forNobody
-	}
-	calling, held := w.anybodyCalling(isHeld), w.anybodyHeld()
-	switch {
-	case calling && !w.canBeSlow():
-		return forNobody
-	case held && w.late > 0 && !calling:
-		return forHeldUp
-	case w.canBeSlow() && w.anybodyCalling(func(*buyer) bool { return false }):
-		return forSlowCalls
-	}
-	return forNobody
-}
-
 // canBeSlow reports whether a call may still take longer.
 func (w *world) canBeSlow() bool { return w.slow > 0 && (w.slowed || w.faults > 0) }
 
@@ -72,23 +18,9 @@ func (w *world) anybodyHeld() bool {
 	return false
 }
 
-// canDelay reports whether b's messages can be held up now: there are some,
-// and nobody else has to be served first.
-func (w *world) canDelay(b *buyer) bool {
-	if !b.alive() || b.held || w.left[hDelay] == 0 || w.anybodyHeld() {
-		return false
-	}
-	mine := false
-	for _, p := range b.pend {
-		mine = mine || p.kind != ofCall && !w.blocked(p)
-	}
-	is := func(o *buyer) bool { return o == b }
-	return mine && w.quiet(is) && (!w.anybodyCalling(is) && !b.inCall() || w.canBeSlow())
-}
-
 // budgetOfTime is where the time of a pass event comes from.
 func (w *world) budgetOfTime() *time.Duration {
-	switch w.mayPass() {
+	switch w.scene().mayPass() {
 	case forHeldUp:
 		return &w.late
 	case forSlowCalls:
@@ -101,7 +33,7 @@ func (w *world) passUpTo(budget *time.Duration) {
 	if budget == nil {
 		before, began := w.newsNow(), time.Now()
 		w.passTime(patience * w.c.TTL)
-		w.hopeless = !w.anyTTL() && w.quiet(func(*buyer) bool { return false })
+		w.hopeless = !w.anyTTL() && w.scene().quiet(nobody)
 		if w.newsNow() != before {
 			w.idle += time.Since(began)
 		}
@@ -296,4 +228,15 @@ func (w *world) freeWaiters(ks []kept) {
 		w.settle(k.b, arrivals)
 	}
 	synctest.Wait()
+}
+
+func (w *world) anyTTL() bool {
+	for i := range w.states {
+		for _, e := range w.states[i].entries {
+			if e.TTL > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

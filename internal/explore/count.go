@@ -115,7 +115,7 @@ func (g *graph) shortest(p Property) []event {
 		return nil
 	}
 	// There is one for each node and each of its buyers who may have acted last.
-	many := 1 + g.buyers()
+	many := 1 + g.buyers
 	best := make([]came, len(g.nodes)*many)
 	best[0] = came{from: -1, cost: 1}
 	level := []int32{0}
@@ -167,13 +167,4 @@ func (g *graph) shortest(p Property) []event {
 		as = c.turn.back().then(as)
 	}
 	return evs
-}
-
-// buyers is the highest number of a buyer in an event.
-func (g *graph) buyers() int {
-	most := 0
-	for _, e := range g.edges {
-		most = max(most, e.ev.buyer())
-	}
-	return most
 }

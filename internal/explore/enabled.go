@@ -9,22 +9,23 @@ func (w *world) enabled(evs []event) []event {
 	if w.trouble != nil {
 		return evs
 	}
-	w.lookAgain()
-	bounded := w.c.Preemptions >= 0 && w.hops >= w.c.Preemptions && w.last > 0 && w.couldGoOn(w.last)
-	for _, b := range w.buyers {
-		if bounded && b.n != w.last {
-			continue
+	return w.scene().enabled(evs)
+}
+
+// enabled lists what can happen next.
+func (s *scene) enabled(evs []event) []event {
+	bounded := s.preemptions >= 0 && int(s.hops) >= s.preemptions && s.last > 0 && s.buyers[s.last-1].couldGoOn()
+	for i := range s.buyers {
+		if !bounded || i+1 == int(s.last) {
+			evs = s.ofBuyer(evs, i)
 		}
-		evs = w.ofBuyer(evs, b)
 	}
-	if w.onlyOrphans() {
+	if s.onlyOrphans() {
 		return evs[:0]
 	}
 	ordinary := len(evs)
-	evs = w.hazards(evs)
-	if w.mayPass() != forNobody {
-		evs = append(evs, makeEvent(pass, 0, 0))
-	} else if ordinary == 0 && w.anybodyWaits() {
+	evs = s.hazards(evs)
+	if s.mayPass() != forNobody || ordinary == 0 && s.anybodyWaits() {
 		evs = append(evs, makeEvent(pass, 0, 0))
 	}
 	return evs
@@ -32,13 +33,13 @@ func (w *world) enabled(evs []event) []event {
 
 // onlyOrphans reports whether every buyer is done, and what is still on its way
 // was given up by its sender: nobody would notice whether it arrives.
-func (w *world) onlyOrphans() bool {
-	for _, b := range w.buyers {
-		if b.alive() {
+func (s *scene) onlyOrphans() bool {
+	for i := range s.buyers {
+		if s.buyers[i].alive() {
 			return false
 		}
-		for _, p := range b.pend {
-			if !p.orphan() {
+		for _, p := range s.buyers[i].pend {
+			if !p.is(isOrphan) {
 				return false
 			}
 		}
@@ -46,83 +47,172 @@ func (w *world) onlyOrphans() bool {
 	return true
 }
 
-func (w *world) ofBuyer(evs []event, b *buyer) []event {
+// couldGoOn reports whether a buyer has something that may happen now.
+func (b *sketch) couldGoOn() bool {
+	if !b.alive() {
+		return false
+	}
+	for _, p := range b.pend {
+		if !p.is(isBlocked) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scene) ofBuyer(evs []event, at int) []event {
+	b := &s.buyers[at]
+	if b.is&isCrashed != 0 {
+		return evs
+	}
 	for i, p := range b.pend {
 		switch {
-		case b.crashed:
-		case p.kind == ofCall:
-			evs = append(evs, makeEvent(giveBack, b.n, i))
-		case p.orphan() && i > 0 && b.pend[i-1].orphan() && b.pend[i-1].shape == p.shape:
-			// Nobody hears of either: it doesn't matter which comes first.
-		case p.kind != ofCommand || !w.blocked(p):
-			evs = append(evs, makeEvent(deliver, b.n, i))
+		case p.is(isCall):
+			evs = append(evs, makeEvent(giveBack, at+1, i))
+		case !p.is(isTwin) && !p.is(isBlocked):
+			evs = append(evs, makeEvent(deliver, at+1, i))
 		}
 	}
 	return evs
 }
 
 // hazards lists what can go wrong next.
-func (w *world) hazards(evs []event) []event {
-	for _, b := range w.buyers {
+func (s *scene) hazards(evs []event) []event {
+	for at := range s.buyers {
+		b := &s.buyers[at]
 		if !b.alive() {
 			continue
 		}
 		for i, p := range b.pend {
-			if p.kind != ofCommand || w.blocked(p) || p.conn.closed {
+			if !p.is(isCommand) || p.is(isBlocked) || p.is(isOrphan) {
 				continue
 			}
-			if w.left[hLostReply] > 0 {
-				evs = append(evs, makeEvent(loseReply, b.n, i))
+			if s.left[hLostReply] > 0 {
+				evs = append(evs, makeEvent(loseReply, at+1, i))
 			}
-			if w.left[hLostSend] > 0 {
-				evs = append(evs, makeEvent(loseSend, b.n, i))
+			if s.left[hLostSend] > 0 {
+				evs = append(evs, makeEvent(loseSend, at+1, i))
 			}
 		}
-		if w.left[hCrash] > 0 && len(b.pend) > 0 {
-			evs = append(evs, makeEvent(crash, b.n, 0))
+		if s.left[hCrash] > 0 && len(b.pend) > 0 {
+			evs = append(evs, makeEvent(crash, at+1, 0))
 		}
-		if w.canDelay(b) {
-			evs = append(evs, makeEvent(delay, b.n, 0))
+		if s.canDelay(b) {
+			evs = append(evs, makeEvent(delay, at+1, 0))
 		}
 	}
-	st := &w.states[0]
-	if w.left[hExpiry] > 0 && w.anyTTL() {
+	if s.left[hExpiry] > 0 && s.anyTTL {
 		evs = append(evs, makeEvent(expire, 0, 0))
 	}
-	if w.left[hFailover] > 0 && len(st.log) > 0 {
+	if s.left[hFailover] > 0 && s.logged > 0 {
 		evs = append(evs, makeEvent(failover1, 0, 0))
-		if len(st.log) > 1 {
+		if s.logged > 1 {
 			evs = append(evs, makeEvent(failover2, 0, 0))
 		}
 	}
-	if w.left[hRestart] > 0 && len(st.entries) > 0 {
+	if s.left[hRestart] > 0 && s.anything {
 		evs = append(evs, makeEvent(restart, 0, 0))
 	}
-	if w.left[hEviction] > 0 && len(st.entries) > 0 {
+	if s.left[hEviction] > 0 && s.anything {
 		evs = append(evs, makeEvent(evict, 0, 0))
 	}
 	return evs
 }
 
-func (w *world) anyTTL() bool {
-	for i := range w.states {
-		for _, e := range w.states[i].entries {
-			if e.TTL > 0 {
-				return true
+// whatTimeFor says for whom time may pass.
+type whatTimeFor uint8
+
+const (
+	forNobody    whatTimeFor = iota
+	forSlowCalls             // a call may still take longer
+	forHeldUp                // what one buyer sends is held up
+)
+
+// mayPass says for whom time may pass in this state.
+func (s *scene) mayPass() whatTimeFor {
+	if !s.quiet((*sketch).held) {
+		return forNobody
+	}
+	calling := s.anybodyCalling((*sketch).held)
+	switch {
+	case calling && !s.canBeSlow:
+		return forNobody
+	case s.late && !calling && s.anybodyHeld():
+		return forHeldUp
+	case s.canBeSlow && s.anybodyCalling(nobody):
+		return forSlowCalls
+	}
+	return forNobody
+}
+
+// quiet reports whether nothing is on its way that has to arrive before time
+// passes, but for what the buyers for whom but says true send.
+func (s *scene) quiet(but func(*sketch) bool) bool {
+	for i := range s.buyers {
+		b := &s.buyers[i]
+		if but(b) {
+			continue
+		}
+		for _, p := range b.pend {
+			if p.waits() {
+				return false
 			}
+		}
+	}
+	return true
+}
+
+func nobody(*sketch) bool { return false }
+
+func (s *scene) anybodyCalling(but func(*sketch) bool) bool {
+	for i := range s.buyers {
+		if b := &s.buyers[i]; b.alive() && b.inCall() && !but(b) {
+			return true
 		}
 	}
 	return false
 }
 
-// anybodyWaits reports whether time could still bring something: somebody
-// hasn't got what he wants. When it has brought nothing for long, nothing will.
-func (w *world) anybodyWaits() bool {
-	if w.hopeless || w.inVainForLong() {
+func (b *sketch) inCall() bool {
+	for _, p := range b.pend {
+		if p.is(isCall) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scene) anybodyHeld() bool {
+	for i := range s.buyers {
+		if b := &s.buyers[i]; b.alive() && b.held() {
+			return true
+		}
+	}
+	return false
+}
+
+// canDelay reports whether b's messages can be held up now: there are some,
+// and nobody else has to be served first.
+func (s *scene) canDelay(b *sketch) bool {
+	if !b.alive() || b.held() || s.left[hDelay] == 0 || s.anybodyHeld() {
 		return false
 	}
-	for _, b := range w.buyers {
-		if b.alive() {
+	mine := false
+	for _, p := range b.pend {
+		mine = mine || p.waits()
+	}
+	is := func(o *sketch) bool { return o == b }
+	return mine && s.quiet(is) && (!s.anybodyCalling(is) && !b.inCall() || s.canBeSlow)
+}
+
+// anybodyWaits reports whether time could still bring something: somebody
+// hasn't got what he wants. When it has brought nothing for long, nothing will.
+func (s *scene) anybodyWaits() bool {
+	if s.hopeless || s.vain {
+		return false
+	}
+	for i := range s.buyers {
+		if s.buyers[i].alive() {
 			return true
 		}
 	}
@@ -130,14 +220,14 @@ func (w *world) anybodyWaits() bool {
 }
 
 // conclude judges a schedule in which nothing more can happen.
-func (w *world) conclude() outcome {
-	o := w.outcome
-	if len(w.shelf.orders) <= w.c.Stock && len(w.shelf.orders)+w.shelf.units != w.c.Stock {
+func (s *scene) conclude(stock int) outcome {
+	o := s.outcome
+	if int(s.orders) <= stock && int(s.orders+s.units) != stock {
 		o |= mismatch
 	}
-	if w.shelf.units > 0 {
-		for _, b := range w.buyers {
-			if b.alive() {
+	if s.units > 0 {
+		for i := range s.buyers {
+			if s.buyers[i].alive() {
 				o |= stalled
 			}
 		}

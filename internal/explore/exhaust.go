@@ -49,6 +49,7 @@ type here struct {
 	ended bool
 	bad   outcome
 	final view
+	parts *parts
 }
 
 // lookAround reads the world's present state.
@@ -61,10 +62,11 @@ func (k *worker) lookAround(tooLong bool) {
 		h.bad |= cut
 	}
 	if h.ended {
-		h.bad |= k.w.conclude()
+		h.bad |= k.w.scene().conclude(k.w.c.Stock)
 		h.final = k.w.final(h.bad)
 	}
-	h.key, h.as, h.same = k.w.canonical(h.same)
+	h.parts = k.w.takeApart(k.w.turns...)
+	h.key, h.as, h.same = h.parts.canonical(k.w.turns, h.same)
 }
 
 // enter puts what was seen into the graph, and goes on among the buyers of its
@@ -78,7 +80,7 @@ func (k *worker) enter(parent int32, ev event) (id int32, turned turn) {
 	for i, e := range h.evs {
 		h.evs[i] = h.as.event(e)
 	}
-	id = k.g.enter(arrival{h.key, parent, ev, turned, h.evs, h.same, k.w.untouched, h.ended, h.bad})
+	id = k.g.enter(arrival{h.key, parent, ev, turned, h.evs, h.same, k.w.untouched, h.ended, h.bad, k.g.intern(h.parts, h.as)})
 	k.as = h.as.back()
 	return id, turned
 }

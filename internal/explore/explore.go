@@ -46,6 +46,9 @@ type Config struct {
 	recall  bool // remember scripts although unreduced
 	noInfer bool // merge states, but run every edge
 	noTurns bool // tell buyers apart once they have done something
+
+	noCompose bool // play every edge whose outcome doesn't follow from another order
+	noForget  bool // what a buyer has seen who has left still tells states apart
 }
 
 // Progress is how far an exploration is.
@@ -105,8 +108,8 @@ func Explore(ctx context.Context, c Case, cfg Config) (*Report, error) {
 			return nil, err
 		}
 	}
-	rest := cfg.Budget - time.Since(began)
-	if !r.Complete && ctx.Err() == nil && cfg.Strategy != Exhaustive && (rest > 0 || cfg.Budget == 0) {
+	if !r.Complete && ctx.Err() == nil && cfg.Strategy != Exhaustive {
+		rest := max(cfg.Budget-time.Since(began), cfg.Budget/10) // a busy machine may have overrun it
 		if err := r.sample(ctx, cfg, rest); err != nil {
 			return nil, err
 		}
@@ -117,19 +120,29 @@ func Explore(ctx context.Context, c Case, cfg Config) (*Report, error) {
 
 // exhaust explores every schedule, as far as the budget goes. A lock that treats
 // buyers differently, as one does that goes by the order of random values, is
-// explored anew with buyers told apart.
+// explored anew with buyers told apart, and one that goes on when the purchase is
+// over with what buyers who have left had seen.
 func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) error {
 	began := time.Now()
 	err := r.exhaustOnce(ctx, cfg, budget)
 	var differs *NondeterminismError
-	if !errors.As(err, &differs) || cfg.noTurns || len(turnsOf(r.Case.Buyers)) == 1 || ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case errors.Is(err, errLingers):
+		cfg.noForget = true
+	case errors.Is(err, errParts):
+		cfg.noCompose = true
+	case errors.As(err, &differs) && !(cfg.noForget && cfg.noTurns):
+		cfg.noForget, cfg.noTurns, cfg.noCompose = true, true, true
+	default:
 		return err
 	}
 	if budget > 0 {
 		budget = max(time.Second, budget-time.Since(began))
 	}
-	cfg.noTurns, cfg.Resume, r.Found = true, nil, nil
-	return r.exhaustOnce(ctx, cfg, budget)
+	cfg.Resume, r.Found = nil, nil
+	return r.exhaust(ctx, cfg, budget)
 }
 
 // exhaustOnce is exhaust, with buyers exchanged or told apart.
@@ -147,7 +160,7 @@ func (r *Report) exhaustOnce(ctx context.Context, cfg Config, budget time.Durati
 	if err := g.begin(cfg, r.Case); err != nil {
 		return err
 	}
-	cfg.noTurns = g.plain
+	cfg.noTurns, cfg.noForget = g.plain, g.keeps
 	why := ""
 	halt := func(reason string) {
 		g.lock()
@@ -182,14 +195,18 @@ func (r *Report) exhaustOnce(ctx context.Context, cfg Config, budget time.Durati
 
 // graph is a new one for exploring c.
 func (cfg Config) graph(c Case) *graph {
-	return newGraph(!cfg.Unreduced, !cfg.Unreduced && !cfg.noInfer && c.Preemptions < 0)
+	g := newGraph(!cfg.Unreduced, !cfg.Unreduced && !cfg.noInfer && c.Preemptions < 0)
+	g.composes = !cfg.Unreduced && !cfg.noInfer && !cfg.noCompose && c.Buyers <= maxTurned
+	g.buyers, g.preemptions = c.Buyers, c.Preemptions
+	g.scratch.scene.buyers = make([]sketch, c.Buyers)
+	return g
 }
 
 // begin puts into g what was known before.
 func (g *graph) begin(cfg Config, c Case) error {
 	g.lock()
 	defer g.unlock()
-	g.plain = cfg.noTurns
+	g.plain, g.keeps = cfg.noTurns, cfg.noForget
 	if cfg.Resume == nil {
 		return nil
 	}
@@ -208,7 +225,7 @@ func (tm *team) exhaust(g *graph, leavesOn *bool) error {
 	err := tm.work(func(k *worker) error {
 		k.g = g
 		g.lock()
-		g.plain = len(k.w.turns) == 1
+		g.plain, g.keeps = len(k.w.turns) == 1, !k.w.forgets
 		g.unlock()
 		err := k.exhaust()
 		g.lock()

@@ -133,6 +133,43 @@ func TestReductionLosesNothing(t *testing.T) {
 	}
 }
 
+// States that are put together from parts of others are the states that playing
+// comes to: there are as many, with as many schedules, which end in the same ways.
+func TestComposingFindsTheSame(t *testing.T) {
+	for _, c := range []struct {
+		lock                        string
+		buyers, preemptions, faults int
+		hazards                     []string
+	}{
+		{"setnx-expire-del", 2, -1, 2, []string{"all"}},
+		{"lua-release", 2, -1, 2, []string{"all"}},
+		{"fail-open", 2, -1, 2, []string{"all"}},
+		{"exset-excad", 2, -1, 2, []string{"all"}},
+		{"redislock", 2, -1, 2, []string{"all"}},
+		{"lua-watchdog", 2, -1, 0, []string{"slow-call", "delay"}},
+		{"leaky-watchdog", 2, -1, 0, []string{"lost-reply", "expiry"}},
+		{"redsync-extend", 2, -1, 0, []string{"delay"}},
+		{"redislock-refresh", 2, -1, 2, []string{"crash", "failover", "restart"}},
+		{"fenced", 2, -1, 2, []string{"failover", "eviction", "lost-command"}},
+		{"setnx-expire-del", 3, -1, 0, []string{"expiry"}},
+		{"fenced", 3, -1, 0, []string{"crash"}},
+		{"lua-watchdog", 3, 1, 0, []string{"delay"}},
+		{"get-then-del", 3, 2, 0, []string{"slow-call"}},
+	} {
+		t.Run(fmt.Sprint(c.lock, c.buyers, c.preemptions, c.hazards), func(t *testing.T) {
+			cs := two(t, kind(t, c.lock), c.hazards...)
+			cs.Buyers, cs.Preemptions, cs.Faults = c.buyers, c.preemptions, c.faults
+			composed := explored(t, cs, Config{Workers: 2})
+			played := explored(t, cs, Config{Workers: 2, noCompose: true})
+			require.True(t, composed.Complete)
+			requireSame(t, played, composed)
+			require.Equal(t, played.States, composed.States)
+			require.Less(t, composed.Runs, played.Runs)
+			t.Log(played.States, played.Runs, composed.Runs)
+		})
+	}
+}
+
 // requireSame wants as many schedules, which end in the same ways, and shortest
 // counterexamples of the same length.
 func requireSame(t *testing.T, want, got *Report) {

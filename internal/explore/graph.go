@@ -21,6 +21,15 @@ type graph struct {
 	slots []int32 // one more than the node whose key belongs here, or further on; 0 for none
 	limit int
 
+	composer    composer
+	composes    bool
+	buyers      int
+	preemptions int
+	links       []int32 // for each edge, one more than the next that waits for the same; 0 for none
+	todo        []int32 // nodes whose edges are to be worked out
+	broken      bool    // a part went another way than before
+	scratch     *parts
+
 	finals map[view]struct{} // how schedules have ended, in what counts
 	found  chan struct{}     // closed when a run has oversold
 }
@@ -30,12 +39,14 @@ type tally struct {
 	spin uint32 // who of several processes has it: 1 for somebody
 
 	usedNodes, usedEdges int32 // by all processes
+	usedParts            [4]int32
 	open                 int32 // edges to be explored
 	busy                 int32 // workers on their way
 	rooted               bool  // somebody has begun
 	stop                 bool
 	full                 bool // no more states can be kept
 	plain                bool // buyers aren't exchanged
+	keeps                bool // what buyers have seen who have left tells states apart
 	root                 turn // from the world's buyers, at the start, to those of the first node
 
 	runs     int64 // schedules that were run, in whole or from a new state on
@@ -48,6 +59,7 @@ type tally struct {
 // Its buyers are those of one of them.
 type node struct {
 	key    view
+	parts  composition
 	parent int32
 	via    event
 	first  int32 // of its edges, in the graph's
@@ -78,6 +90,8 @@ type footprint struct {
 	keys   uint64 // keys of servers, and the inventory, as bits
 	wrote  bool
 	global bool // it may have to do with everything
+	later  bool // time has passed
+	issued bool // a fencing token
 	hazard int8 // index of the hazard that it used up, or -1
 	turn   turn // from the buyers where an edge begins to those where it ends
 }
@@ -96,7 +110,7 @@ const maxStates = 2_000_000
 func newGraph(reduce, infer bool) *graph {
 	return &graph{
 		tally: new(tally), reduce: reduce, infer: infer, limit: maxStates, slots: make([]int32, 1<<10),
-		finals: map[view]struct{}{}, found: make(chan struct{}),
+		finals: map[view]struct{}{}, found: make(chan struct{}), composer: newComposer(), scratch: &parts{scene: &scene{}},
 	}
 }
 
@@ -105,13 +119,15 @@ func (g *graph) lock() {
 	g.mu.Lock()
 	if g.mem != nil {
 		acquire(&g.spin)
-		g.nodes, g.edges = g.nodes[:g.usedNodes], g.edges[:g.usedEdges]
+		g.nodes, g.edges, g.links = g.nodes[:g.usedNodes], g.edges[:g.usedEdges], g.links[:g.usedEdges]
+		g.composer.resume(&g.usedParts)
 	}
 }
 
 func (g *graph) unlock() {
 	if g.mem != nil {
 		g.usedNodes, g.usedEdges = int32(len(g.nodes)), int32(len(g.edges))
+		g.composer.suspend(&g.usedParts)
 		release(&g.spin)
 	}
 	g.mu.Unlock()
@@ -122,7 +138,7 @@ func (g *graph) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	own := *g.tally
-	g.tally, g.mem, g.nodes, g.edges, g.slots = &own, nil, nil, nil, nil
+	g.tally, g.mem, g.nodes, g.edges, g.links, g.slots, g.composer = &own, nil, nil, nil, nil, nil, composer{}
 }
 
 // find returns the node of a key, or -1, and the slot where it belongs.
@@ -160,6 +176,7 @@ func (g *graph) add(n node, evs []event) *node {
 	n.first, n.many = int32(len(g.edges)), int16(len(evs))
 	for _, e := range evs {
 		g.edges = append(g.edges, edge{ev: e, to: unexplored})
+		g.links = append(g.links, 0)
 	}
 	g.nodes = append(g.nodes, n)
 	if g.reduce {
@@ -182,6 +199,7 @@ type arrival struct {
 	fresh  func(int) bool // where buyers aren't exchanged: of these, any is as good as the first
 	ended  bool
 	bad    outcome
+	parts  composition
 }
 
 // enter finds or makes the node of a state.
@@ -191,7 +209,7 @@ func (g *graph) enter(a arrival) (id int32) {
 			return id
 		}
 	}
-	n := g.add(node{key: a.key, parent: a.parent, via: a.via, turn: a.turn, ended: a.ended, bad: a.bad}, a.evs)
+	n := g.add(node{key: a.key, parts: a.parts, parent: a.parent, via: a.via, turn: a.turn, ended: a.ended, bad: a.bad}, a.evs)
 	es := g.of(n)
 	if g.reduce && g.plain {
 		es.mirrorFresh(a.fresh)
@@ -204,7 +222,11 @@ func (g *graph) enter(a arrival) (id int32) {
 			g.open++
 		}
 	}
-	return int32(len(g.nodes) - 1)
+	id = int32(len(g.nodes) - 1)
+	if a.parts.common >= 0 {
+		g.todo = append(g.todo, id)
+	}
+	return id
 }
 
 // mirror finds edges that come to the same as others.

@@ -72,7 +72,7 @@ func (k *worker) playAll(p Property, evs []event) ([]view, error) {
 		states = append(states, k.w.state())
 	}
 	k.w.enabled(nil)
-	if !k.w.outcome.broke(p) && !k.w.conclude().broke(p) {
+	if !k.w.outcome.broke(p) && !k.w.scene().conclude(k.w.c.Stock).broke(p) {
 		_ = k.w.end()
 		return nil, fmt.Errorf("%s isn't %s at the end of this schedule: the lock may have changed since", k.w.c.Kind.Name, p)
 	}

@@ -22,6 +22,8 @@ const (
 	sharedNodes = maxStates + 1<<10 // whoever is on the way when it is full adds one more
 	sharedEdges = maxStates * edgesPerState
 	sharedSlots = 1 << 22 // at least twice as many as nodes
+	sharedParts = 1 << 20 // of each kind; without room for more, more states are visited
+	sharedMoves = 1 << 21
 )
 
 // Where what lies in a region.
@@ -29,7 +31,14 @@ const (
 	nodesAt    = 1 << 12
 	edgesAt    = nodesAt + sharedNodes*int64(unsafe.Sizeof(node{}))
 	slotsAt    = edgesAt + sharedEdges*int64(unsafe.Sizeof(edge{}))
-	regionSize = slotsAt + sharedSlots*int64(unsafe.Sizeof(int32(0)))
+	linksAt    = slotsAt + sharedSlots*int64(unsafe.Sizeof(int32(0)))
+	commonsAt  = linksAt + sharedEdges*int64(unsafe.Sizeof(int32(0)))
+	buyersAt   = commonsAt + sharedParts*(int64(unsafe.Sizeof(row[view, part[common]]{}))+slotsEach)
+	movesAt    = buyersAt + sharedParts*(int64(unsafe.Sizeof(row[view, part[outline]]{}))+slotsEach)
+	reactsAt   = movesAt + sharedMoves*(int64(unsafe.Sizeof(row[moveKey, move]{}))+slotsEach)
+	regionSize = reactsAt + sharedParts*(int64(unsafe.Sizeof(row[reactionKey, reaction]{}))+slotsEach)
+
+	slotsEach = 2 * int64(unsafe.Sizeof(int32(0))) // a table has twice as many slots as rows
 )
 
 // newRegion makes a region. It takes up memory only where it is used.
@@ -68,6 +77,18 @@ func (g *graph) liesIn(m *region) {
 	g.nodes = unsafe.Slice((*node)(at(nodesAt)), sharedNodes)[:0]
 	g.edges = unsafe.Slice((*edge)(at(edgesAt)), sharedEdges)[:0]
 	g.slots = unsafe.Slice((*int32)(at(slotsAt)), sharedSlots)
+	g.links = unsafe.Slice((*int32)(at(linksAt)), sharedEdges)[:0]
+	g.composer.commons.liesIn(at(commonsAt), sharedParts)
+	g.composer.buyers.liesIn(at(buyersAt), sharedParts)
+	g.composer.moves.liesIn(at(movesAt), sharedMoves)
+	g.composer.reactions.liesIn(at(reactsAt), sharedParts)
+}
+
+// liesIn makes t be where rows and then slots for at most so many rows lie.
+func (t *table[K, V]) liesIn(at unsafe.Pointer, many int) {
+	t.fixed = true
+	t.rows = unsafe.Slice((*row[K, V])(at), many)[:0]
+	t.slots = unsafe.Slice((*int32)(unsafe.Add(at, many*int(unsafe.Sizeof(row[K, V]{})))), 2*many)
 }
 
 // acquire waits until spin is this process's. Whoever has it keeps it for a

@@ -151,11 +151,11 @@ func (s *sampler) run(k *worker, rng *rand.Rand) error {
 	o := outcome(0)
 	for {
 		if evs = w.enabled(evs[:0]); len(evs) == 0 {
-			o = w.conclude()
+			o = w.scene().conclude(w.c.Stock)
 			break
 		}
 		if len(path) >= maxEvents {
-			o = w.conclude() | cut
+			o = w.scene().conclude(w.c.Stock) | cut
 			break
 		}
 		ev := evs[choose(evs, len(path))]

@@ -77,6 +77,7 @@ func (tm *team) worker(f func(k *worker) error) error {
 	if !tm.cfg.noTurns && !w.drawsValues {
 		w.turns = turnsOf(len(w.buyers))
 	}
+	w.forgets = !tm.cfg.noForget && !w.lingers && !w.fresh
 	if err := f(&worker{w: w, beat: &tm.beat, chance: tm.crew.Add(1) << 40, over: &tm.over, naps: tm.naps}); err != nil {
 		_ = w.end()
 		return err

@@ -38,6 +38,8 @@ type job struct {
 	Recall      bool
 	NoInfer     bool
 	NoTurns     bool
+	NoForget    bool
+	NoCompose   bool
 	StuckAfter  time.Duration
 	Number, Of  int      // of the process, from 1
 	Draw        Strategy // how to draw schedules, "" for exploring every one
@@ -61,7 +63,8 @@ type finding struct {
 	LeavesOn         bool
 	Nondeterministic *NondeterminismError `json:",omitempty"`
 	Stuck            *StuckError          `json:",omitempty"`
-	Err              string               `json:",omitempty"`
+	Lingers, Parts   bool
+	Err              string `json:",omitempty"`
 }
 
 func (r finding) error() error {
@@ -70,6 +73,10 @@ func (r finding) error() error {
 		return r.Nondeterministic
 	case r.Stuck != nil:
 		return r.Stuck
+	case r.Lingers:
+		return errLingers
+	case r.Parts:
+		return errParts
 	case r.Err != "":
 		return errors.New(r.Err)
 	}
@@ -98,7 +105,7 @@ func Help(t *testing.T, kind func(name string) (locks.Kind, error), in io.Reader
 	}
 	cfg := Config{
 		T: t, Workers: 1, Unreduced: j.Unreduced, StuckAfter: j.StuckAfter,
-		recall: j.Recall, noInfer: j.NoInfer, noTurns: j.NoTurns,
+		recall: j.Recall, noInfer: j.NoInfer, noTurns: j.NoTurns, noForget: j.NoForget, noCompose: j.NoCompose,
 	}
 	say := gob.NewEncoder(out)
 	var r finding
@@ -112,7 +119,8 @@ func Help(t *testing.T, kind func(name string) (locks.Kind, error), in io.Reader
 	} else {
 		err = exploreShared(cfg, c, j, &r)
 	}
-	if err != nil && !errors.As(err, &r.Nondeterministic) && !errors.As(err, &r.Stuck) {
+	r.Lingers, r.Parts = errors.Is(err, errLingers), errors.Is(err, errParts)
+	if err != nil && !r.Lingers && !r.Parts && !errors.As(err, &r.Nondeterministic) && !errors.As(err, &r.Stuck) {
 		r.Err = err.Error()
 	}
 	return say.Encode(saying{End: &r})
@@ -207,7 +215,7 @@ func (cfg Config) start(c Case, number int, draw Strategy, mem *os.File) (*helpe
 	told, err := json.Marshal(job{
 		Lock: c.Kind.Name, Buyers: c.Buyers, Stock: c.Stock, TTL: c.TTL, Hazards: c.Hazards, Faults: c.Faults,
 		Preemptions: c.Preemptions, Seed: c.Seed, Unreduced: cfg.Unreduced, Recall: cfg.recall, NoInfer: cfg.noInfer,
-		NoTurns: cfg.noTurns, StuckAfter: cfg.StuckAfter, Number: number, Of: cfg.Workers, Draw: draw,
+		NoTurns: cfg.noTurns, NoForget: cfg.noForget, NoCompose: cfg.noCompose, StuckAfter: cfg.StuckAfter, Number: number, Of: cfg.Workers, Draw: draw,
 	})
 	if err != nil {
 		return nil, err

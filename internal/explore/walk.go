@@ -117,6 +117,9 @@ func (k *worker) walk(e errand) error {
 		if id, next = k.arrive(id, next, f); len(k.path) > 2*maxEvents {
 			return errCircle
 		}
+		if next.broken {
+			return errParts
+		}
 	}
 	k.came(explored)
 	if k.w.trouble != nil {
@@ -131,6 +134,8 @@ type way struct {
 	ev    event
 	known bool // where it leads
 	key   view // of the state that it goes from
+
+	broken bool // composing has come to something that isn't so
 }
 
 // choose is the graph's.
@@ -149,7 +154,7 @@ func (k *worker) chooseFrom(id int32) way {
 	}
 	n := &k.g.nodes[id]
 	e := k.g.of(n)[at]
-	return way{at, e.ev, e.to >= 0, n.key}
+	return way{at: at, ev: e.ev, known: e.to >= 0, key: n.key}
 }
 
 // arrive returns the node to which an edge has led, which may be a new one, and
@@ -170,9 +175,13 @@ func (k *worker) arrive(from int32, on way, f footprint) (to int32, next way) {
 		to, f.turn = k.enter(from, on.ev)
 		e := &g.of(&g.nodes[from])[on.at]
 		e.to, e.f = to, f
+		g.learn(g.nodes[from].parts, on.ev, f, g.turned(g.nodes[to].parts, f.turn.back()))
 	}
 	g.inferEdges(to, from, on.ev, f.turn)
-	return to, k.chooseFrom(to)
+	g.composeAll()
+	next = k.chooseFrom(to)
+	next.broken = g.broken
+	return to, next
 }
 
 // came notes that a schedule is over. One in which nothing was left to explore,

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -43,6 +44,8 @@ type world struct {
 	flight    int // of the pilot
 
 	drawsValues bool // the lock draws values from the Rand that it is given
+	lingers     bool // something of the lock has gone on after its buyer's purchase
+	forgets     bool // what a buyer has seen who has left doesn't count
 
 	beat *atomic.Int64 // moves on with every event, for the watch
 
@@ -78,8 +81,9 @@ type world struct {
 	outcome    outcome
 	trouble    error // why the schedule says nothing
 	steps      []step
-	parts      [MaxBuyers]view // digests of buyers, while a state is digested
-	rest       view            // of what is nobody's
+	outline    scene
+	traits     [][]trait
+	parts      parts // of the state that was digested last
 	running    sync.WaitGroup
 }
 
@@ -252,6 +256,25 @@ func (w *world) fail(err error) {
 	defer w.mu.Unlock()
 	if w.trouble == nil && !w.over {
 		w.trouble = err
+	}
+}
+
+// These end an exploration that took something for certain that doesn't hold: it
+// is begun anew without.
+var (
+	errLingers = errors.New("explore: something of the lock goes on when the purchase is over")
+	errParts   = errors.New("explore: the same event in the same parts of a state came to something else")
+)
+
+// goesOn notes that it does. Called with w.mu held.
+func (w *world) goesOn() {
+	if w.over {
+		return
+	}
+	w.lingers = true
+	if w.forgets && w.trouble == nil {
+		w.trouble = errLingers
+		w.signal()
 	}
 }
 

@@ -1,0 +1,297 @@
+package explore
+
+// composer works out where events lead from what the same events have done to the
+// same parts of other states. Buyers act on each other through servers, the
+// inventory and time alone. So an event with which no time passes does to its
+// buyer, and to what is nobody's, what it always does when those are the same; and
+// to another buyer only something if that waits for a change of what servers hold.
+// Most states of a large exploration are never visited: they are known from others.
+type composer struct {
+	commons   table[view, part[common]]
+	buyers    table[view, part[outline]]
+	moves     table[moveKey, move]
+	reactions table[reactionKey, reaction]
+}
+
+// part is a part of states, in one turn of its buyers.
+type part[T any] struct {
+	turned [len(turns)]int32 // the same in other turns
+	is     T
+}
+
+// common is what is nobody's.
+type common struct {
+	content uint64 // of servers, without times
+	setting
+}
+
+// outline is a sketch of a buyer that can be kept.
+type outline struct {
+	is   fate
+	many uint8
+	pend [maxOutlined]trait
+}
+
+// maxOutlined is how many pending messages of a buyer an outline has room for.
+// States with more of them aren't composed.
+const maxOutlined = 10
+
+// moveKey is an event in the parts that decide what it does, turned so that its
+// buyer is the first.
+type moveKey struct {
+	common, buyer int32
+	ev            event
+	could         bool // who acted last could have gone on: with a bound, this is a preemption
+}
+
+// move is what it does, when known.
+type move struct {
+	common, buyer int32 // notKnown for what isn't
+	f             footprint
+	waiting       int32 // edges that want to know, as in graph.links
+}
+
+// reactionKey is a buyer, turned so that it is the first, and what has changed.
+type reactionKey struct {
+	content uint64 // of servers by now
+	buyer   int32
+	issued  bool // a fencing token, so that the buyer's isn't the newest
+}
+
+// reaction is what the buyer comes to, when known.
+type reaction struct {
+	buyer   int32
+	waiting int32
+}
+
+const notKnown = -1
+
+func (v view) hash() uint64 { return v.A }
+
+func (k moveKey) hash() uint64 {
+	return newView().number(uint64(k.common)<<32 | uint64(uint32(k.buyer))).number(uint64(k.ev)).flag(k.could).A
+}
+
+func (k reactionKey) hash() uint64 {
+	return newView().number(k.content).number(uint64(k.buyer)).flag(k.issued).A
+}
+
+func newComposer() composer {
+	return composer{
+		commons: newTable[view, part[common]](), buyers: newTable[view, part[outline]](),
+		moves: newTable[moveKey, move](), reactions: newTable[reactionKey, reaction](),
+	}
+}
+
+// composition is the parts of a node, in the order of its buyers.
+type composition struct {
+	common int32 // notKnown for a node that isn't composed
+	buyers [maxTurned]int32
+}
+
+var uncomposed = composition{common: notKnown}
+
+// firstTurn makes a buyer the first. It undoes itself.
+func firstTurn(buyer int) turn {
+	switch buyer {
+	case 2:
+		return 1
+	case 3:
+		return 5
+	}
+	return asItIs
+}
+
+// turned is a composition with buyers exchanged.
+func (g *graph) turned(from composition, as turn) composition {
+	if from.common < 0 || as == asItIs {
+		return from
+	}
+	c := &g.composer
+	to := composition{common: c.commons.at(from.common).turned[as]}
+	for n := 1; n <= g.buyers; n++ {
+		to.buyers[as.of(n)-1] = c.buyers.at(from.buyers[n-1]).turned[as]
+	}
+	return to
+}
+
+// composable reports whether what an event does can be told from parts: no time
+// passes with it.
+func composable(a act) bool { return a != pass && a != delay && a != expire }
+
+// moveOf is where an event of a state is found, and how the state is turned there;
+// the same turn undoes it.
+func (g *graph) moveOf(from composition, ev event) (k moveKey, as turn) {
+	c := &g.composer
+	n := ev.buyer()
+	is := c.commons.at(from.common).is
+	k = moveKey{from.common, notKnown, ev, false}
+	if last := int(is.last); g.preemptions >= 0 && last > 0 && last != n && n > 0 {
+		k.could = c.buyers.at(from.buyers[last-1]).is.sketch().couldGoOn()
+	}
+	if n == 0 {
+		return k, asItIs
+	}
+	as = firstTurn(n)
+	k.common, k.buyer = c.commons.at(from.common).turned[as], c.buyers.at(from.buyers[n-1]).turned[as]
+	k.ev = makeEvent(ev.act(), 1, ev.index())
+	return k, as
+}
+
+// reactionOf is where the reaction of a state's n-th buyer is found, and how it is
+// turned there.
+func (g *graph) reactionOf(from composition, n int, now int32, issued bool) (k reactionKey, as turn) {
+	c := &g.composer
+	as = firstTurn(n)
+	content := c.commons.at(c.commons.at(now).turned[as]).is.content
+	return reactionKey{content, c.buyers.at(from.buyers[n-1]).turned[as], issued}, as
+}
+
+// changes reports whether an event does anything that others may react to.
+func (g *graph) changes(from, to int32, f footprint) bool {
+	c := &g.composer
+	return f.issued || c.commons.at(from).is.content != c.commons.at(to).is.content
+}
+
+// reacts reports whether the n-th buyer of a state may react to a change.
+func (g *graph) reacts(from composition, n int) bool {
+	return g.composer.buyers.at(from.buyers[n-1]).is.is&isAlert != 0
+}
+
+// composeAll works out the edges of nodes that are new, and of those that come of
+// it.
+func (g *graph) composeAll() {
+	for len(g.todo) > 0 && !g.stop {
+		id := g.todo[len(g.todo)-1]
+		g.todo = g.todo[:len(g.todo)-1]
+		for at := range int32(g.nodes[id].many) {
+			if g.of(&g.nodes[id])[at].to == unexplored {
+				g.compose(id, at)
+			}
+		}
+	}
+	g.todo = g.todo[:0]
+}
+
+// compose works out where an edge leads. When something for that isn't known yet,
+// it is done as soon as it is.
+func (g *graph) compose(id, at int32) {
+	n := &g.nodes[id]
+	edge := n.first + at
+	ev := g.edges[edge].ev
+	if n.parts.common < 0 || !composable(ev.act()) {
+		return
+	}
+	to, f, missing := g.lead(n.parts, ev)
+	if missing != nil {
+		g.links[edge] = *missing
+		*missing = edge + 1
+		return
+	}
+	if to.common < 0 {
+		return
+	}
+	key, as, same := g.canonical(to)
+	next, _ := g.find(key)
+	if next < 0 {
+		s := g.sceneOf(g.turned(to, as))
+		evs := s.enabled(nil)
+		if len(evs) == 0 {
+			return // how a schedule ends is always played
+		}
+		next = g.enter(arrival{
+			key: key, parent: id, via: ev, turn: as, evs: evs, same: same, bad: s.outcome, parts: g.turned(to, as),
+		})
+	}
+	e := &g.edges[edge]
+	f.turn = as
+	e.to, e.f = next, f
+	g.nodes[id].open--
+	g.open--
+	g.inferred++
+}
+
+// lead puts together where an event leads. What is missing for it is where edges
+// wait.
+func (g *graph) lead(from composition, ev event) (to composition, f footprint, missing *int32) {
+	c := &g.composer
+	k, as := g.moveOf(from, ev)
+	id, _ := c.moves.find(k)
+	if id < 0 {
+		id = c.moves.add(k, move{common: notKnown})
+	}
+	if id < 0 {
+		return uncomposed, f, nil
+	}
+	m := c.moves.at(id)
+	if m.common == notKnown {
+		return to, f, &m.waiting
+	}
+	to, f = from, m.f
+	to.common = c.commons.at(m.common).turned[as]
+	if n := ev.buyer(); n > 0 {
+		to.buyers[n-1] = c.buyers.at(m.buyer).turned[as]
+	}
+	if !g.changes(from.common, to.common, f) {
+		return to, f, nil
+	}
+	for n := 1; n <= g.buyers; n++ {
+		if n == ev.buyer() || !g.reacts(from, n) {
+			continue
+		}
+		k, as := g.reactionOf(from, n, to.common, f.issued)
+		id, _ := c.reactions.find(k)
+		if id < 0 {
+			id = c.reactions.add(k, reaction{buyer: notKnown})
+		}
+		if id < 0 {
+			return uncomposed, f, nil
+		}
+		r := c.reactions.at(id)
+		if r.buyer == notKnown {
+			return to, f, &r.waiting
+		}
+		to.buyers[n-1] = c.buyers.at(r.buyer).turned[as]
+	}
+	return to, f, nil
+}
+
+// canonical is as that of parts.
+func (g *graph) canonical(is composition) (key view, as turn, same []turn) {
+	p := g.scratch
+	c := &g.composer
+	for _, t := range g.turns() {
+		p.common[t] = c.commons.rows[c.commons.at(is.common).turned[t]].key
+		for n := range g.buyers {
+			p.buyers[n][t] = c.buyers.rows[c.buyers.at(is.buyers[n]).turned[t]].key
+		}
+	}
+	return p.canonical(g.turns(), nil)
+}
+
+// sceneOf is what of a state decides what can happen next.
+func (g *graph) sceneOf(is composition) *scene {
+	c := &g.composer
+	s := g.scratch.scene
+	s.setting, s.preemptions, s.buyers = c.commons.at(is.common).is.setting, g.preemptions, s.buyers[:0]
+	for n := range g.buyers {
+		s.buyers = append(s.buyers, *c.buyers.at(is.buyers[n]).is.sketch())
+	}
+	return s
+}
+
+// sketch is what the outline has kept. It shares its memory.
+func (o *outline) sketch() *sketch { return &sketch{o.is, o.pend[:o.many]} }
+
+// resume takes over what other processes have added.
+func (c *composer) resume(used *[4]int32) {
+	c.commons.resume(used[0])
+	c.buyers.resume(used[1])
+	c.moves.resume(used[2])
+	c.reactions.resume(used[3])
+}
+
+// suspend hands over what this one has.
+func (c *composer) suspend(used *[4]int32) {
+	*used = [4]int32{int32(len(c.commons.rows)), int32(len(c.buyers.rows)), int32(len(c.moves.rows)), int32(len(c.reactions.rows))}
+}

@@ -1,0 +1,134 @@
+package explore
+
+import "sort"
+
+// intern keeps a state's parts, and returns them with buyers exchanged.
+func (g *graph) intern(p *parts, as turn) composition {
+	if !g.composes || g.plain {
+		return uncomposed
+	}
+	c := &g.composer
+	whole := composition{common: internPart(&c.commons, g.turns(), &p.common, func(t turn) common {
+		is := common{p.content[t], p.scene.setting}
+		is.last = uint8(t.of(int(is.last)))
+		return is
+	})}
+	if whole.common < 0 {
+		return uncomposed
+	}
+	for i := range p.scene.buyers {
+		b := &p.scene.buyers[i]
+		if len(b.pend) > maxOutlined {
+			return uncomposed
+		}
+		is := outline{is: b.is, many: uint8(len(b.pend))}
+		copy(is.pend[:], b.pend)
+		if whole.buyers[i] = internPart(&c.buyers, g.turns(), &p.buyers[i], func(turn) outline { return is }); whole.buyers[i] < 0 {
+			return uncomposed
+		}
+	}
+	return g.turned(whole, as)
+}
+
+// turns are those of the graph's buyers.
+func (g *graph) turns() []turn { return turnsOf(g.buyers) }
+
+// internPart keeps a part in every turn, and returns the row of it as it is, or -1
+// when there is no room.
+func internPart[T any](t *table[view, part[T]], all []turn, keys *[len(turns)]view, is func(turn) T) int32 {
+	if id, _ := t.find(keys[asItIs]); id >= 0 {
+		return id
+	}
+	var ids [len(turns)]int32
+	for _, as := range all {
+		if ids[as], _ = t.find(keys[as]); ids[as] < 0 {
+			ids[as] = t.add(keys[as], part[T]{is: is(as)})
+		}
+		if ids[as] < 0 {
+			return -1
+		}
+	}
+	for _, as := range all {
+		turned := &t.at(ids[as]).turned
+		for _, next := range all {
+			turned[next] = ids[as.then(next)]
+		}
+	}
+	return ids[asItIs]
+}
+
+// learn notes what an event has done that was played: before and after are the
+// states' parts, in the same order of buyers.
+func (g *graph) learn(before composition, ev event, f footprint, after composition) {
+	if before.common < 0 || after.common < 0 || !composable(ev.act()) || f.later {
+		return
+	}
+	c := &g.composer
+	changed := g.changes(before.common, after.common, f)
+	for n := 1; n <= g.buyers; n++ {
+		if n == ev.buyer() {
+			continue
+		}
+		if changed && g.reacts(before, n) {
+			g.learnReaction(before, n, f.issued, after)
+		} else if before.buyers[n-1] != after.buyers[n-1] {
+			return // that one has moved by its own clock
+		}
+	}
+	k, as := g.moveOf(before, ev)
+	to := move{common: c.commons.at(after.common).turned[as], buyer: notKnown, f: f}
+	if n := ev.buyer(); n > 0 {
+		to.buyer = c.buyers.at(after.buyers[n-1]).turned[as]
+	}
+	id, _ := c.moves.find(k)
+	if id < 0 {
+		c.moves.add(k, to)
+		return
+	}
+	m := c.moves.at(id)
+	if m.common != notKnown {
+		g.broken = g.broken || m.common != to.common || m.buyer != to.buyer
+		return
+	}
+	waiting := m.waiting
+	*m = to
+	g.wake(waiting)
+}
+
+// learnReaction notes what the n-th buyer has done about a change.
+func (g *graph) learnReaction(before composition, n int, issued bool, after composition) {
+	c := &g.composer
+	k, as := g.reactionOf(before, n, after.common, issued)
+	to := c.buyers.at(after.buyers[n-1]).turned[as]
+	id, _ := c.reactions.find(k)
+	if id < 0 {
+		c.reactions.add(k, reaction{buyer: to})
+		return
+	}
+	r := c.reactions.at(id)
+	if r.buyer != notKnown {
+		g.broken = g.broken || r.buyer != to
+		return
+	}
+	waiting := r.waiting
+	*r = reaction{buyer: to}
+	g.wake(waiting)
+}
+
+// wake works out edges that have waited for something.
+func (g *graph) wake(waiting int32) {
+	for waiting != 0 {
+		i := waiting - 1
+		waiting, g.links[i] = g.links[i], 0
+		if g.edges[i].to != unexplored {
+			continue
+		}
+		id := g.nodeOf(i)
+		g.compose(id, i-g.nodes[id].first)
+	}
+}
+
+// nodeOf is the node that has an edge.
+func (g *graph) nodeOf(edge int32) int32 {
+	return int32(sort.Search(len(g.nodes), func(i int) bool { return g.nodes[i].first > edge })) - 1
+}

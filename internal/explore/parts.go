@@ -1,0 +1,190 @@
+package explore
+
+import "time"
+
+// A state is put together from parts: one for each buyer, and one for what is
+// nobody's. What an event of a buyer's does depends on its part and on nobody's.
+
+// parts are the digests of a state's parts, for each turn of its buyers, and what
+// decides which events can happen.
+type parts struct {
+	common  [len(turns)]view
+	content [len(turns)]uint64 // of the servers, without times
+	buyers  [MaxBuyers][len(turns)]view
+	scene   *scene
+}
+
+// as is the state's digest with buyers exchanged.
+func (p *parts) as(t turn) view {
+	v, from := p.common[t], t.back()
+	for n := range p.scene.buyers {
+		v = v.also(p.buyers[from.of(n+1)-1][t])
+	}
+	return v
+}
+
+// canonical is the state's digest, how buyers are to be exchanged for it, and, of
+// those exchanges of the result that leave it as it is, all but the one that
+// exchanges nobody. The digest is the same whoever of the buyers has which part.
+func (p *parts) canonical(turns []turn, same []turn) (key view, as turn, all []turn) {
+	for i, t := range turns {
+		switch v := p.as(t); {
+		case i == 0 || v.less(key):
+			key, as, same = v, t, same[:0]
+		case v == key:
+			same = append(same, as.back().then(t))
+		}
+	}
+	return key, as, same
+}
+
+// takeApart digests the world's present state, with buyers exchanged in each of
+// some turns.
+func (w *world) takeApart(ts ...turn) *parts {
+	p := &w.parts
+	p.scene = w.scene()
+	rest := w.digestRest()
+	for i, b := range w.buyers {
+		own := w.digestBuyer(b)
+		for _, t := range ts {
+			p.buyers[i][t] = w.digestMet(own, b, t)
+		}
+	}
+	for _, t := range ts {
+		p.common[t], p.content[t] = w.digestServers(rest, t)
+	}
+	return p
+}
+
+// state is the digest of everything that decides what can still happen.
+func (w *world) state() view {
+	key, _, _ := w.takeApart(w.turns...).canonical(w.turns, nil)
+	return key
+}
+
+// stateAs is the state's digest with buyers exchanged.
+func (w *world) stateAs(as turn) view { return w.takeApart(as).as(as) }
+
+// digestRest digests time, budgets and the inventory.
+func (w *world) digestRest() view {
+	v := newView().number(w.now())
+	v = v.number(uint64(w.shelf.units)).number(uint64(len(w.shelf.orders)))
+	v = v.number(uint64(w.faults)).flag(w.slowed && w.slow > 0)
+	for _, l := range w.left {
+		v = v.number(uint64(l))
+	}
+	v = v.number(w.budgetGrain(w.slow, w.canBeSlow())).number(w.budgetGrain(w.late, true)).number(uint64(w.outcome))
+	if w.c.Preemptions >= 0 {
+		v = v.number(uint64(w.hops))
+	}
+	return v.flag(w.dirty).number(w.scriptsNow).flag(w.hopeless).number(w.grain(w.idle))
+}
+
+// budgetGrain is a budget of time in grains, and 0 when it is of no use any more.
+func (w *world) budgetGrain(d time.Duration, ofUse bool) uint64 {
+	if d <= 0 || !ofUse {
+		return 0
+	}
+	return 1 + w.grain(d)
+}
+
+// digestServers adds what servers hold, and who acted last where that counts, with
+// buyers exchanged. The content is without times.
+func (w *world) digestServers(rest view, as turn) (v view, content uint64) {
+	v = rest
+	held := newView()
+	for i := range w.states {
+		st := &w.states[i]
+		for i := range st.entries {
+			e := &st.entries[i]
+			d := w.entryAs(e, st.owner, as).flag(e.TTL > 0)
+			held = held.plus(d)
+			v = v.plus(d.number(w.grain(e.TTL)))
+		}
+		held = held.number(uint64(len(st.entries)))
+		v = w.withLog(v.number(uint64(len(st.entries))), st, as)
+	}
+	if w.c.Preemptions >= 0 {
+		v = v.number(uint64(as.of(w.last)))
+	}
+	return v, held.A
+}
+
+// withLog adds what a failover would bring back.
+func (w *world) withLog(v view, st *serverState, as turn) view {
+	if w.left[hFailover] == 0 {
+		return v
+	}
+	for back := 1; back <= 2 && back <= len(st.log); back++ {
+		wr := &st.log[len(st.log)-back]
+		v = v.number(w.grain(time.Since(wr.at)))
+		for i := range wr.before {
+			e := &wr.before[i]
+			v = v.plus(w.entryAs(e, wr.owner, as).number(w.grain(e.TTL)))
+		}
+	}
+	return v
+}
+
+// digestBuyer digests what is a buyer's, but for what depends on who is who.
+func (w *world) digestBuyer(b *buyer) view {
+	if w.hasLeft(b) {
+		return newView().number(uint64(b.flags())).number(uint64(w.bought(b)))
+	}
+	v := b.view.number(uint64(b.flags())).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
+	for _, sh := range b.circle.shapes {
+		v = v.word(sh)
+	}
+	for _, f := range b.trail {
+		v = v.word(f.shape).also(f.view).number(uint64(f.met))
+	}
+	for _, p := range b.pend {
+		if v = v.word(p.named); p.orphan() {
+			v = v.number(0).flag(w.blocked(p))
+			continue
+		}
+		v = v.number(1 + p.sent).flag(w.blocked(p))
+	}
+	return v
+}
+
+// hasLeft reports whether it doesn't matter any more what b has seen: its purchase
+// is over, and nothing of its is on its way.
+func (w *world) hasLeft(b *buyer) bool { return w.forgets && b.done && len(b.pend) == 0 }
+
+// bought is how many orders are b's.
+func (w *world) bought(b *buyer) (n int) {
+	for _, o := range w.shelf.orders {
+		if o.Instance == b.n {
+			n++
+		}
+	}
+	return n
+}
+
+// digestMet adds what depends on who is who, with buyers exchanged.
+func (w *world) digestMet(v view, b *buyer, as turn) view {
+	if w.hasLeft(b) {
+		return v
+	}
+	for _, m := range b.met {
+		v = v.number(uint64(as.of(m)))
+	}
+	if len(b.circle.shapes) > 0 {
+		v = v.number(w.contentTurned(b.circle.seen, as))
+	}
+	for _, f := range b.trail {
+		v = v.number(w.contentTurned(f.seen, as))
+	}
+	return v
+}
+
+func (b *buyer) flags() int {
+	f := 0
+	for i, on := range []bool{b.done, b.crashed, b.held} {
+		if on {
+			f |= 1 << i
+		}
+	}
+	return f
+}

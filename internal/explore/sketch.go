@@ -1,0 +1,121 @@
+package explore
+
+// scene is what decides which events can happen next.
+type scene struct {
+	setting
+	buyers      []sketch
+	preemptions int // at most; less than 0 for no bound
+}
+
+// setting is the part of it that is nobody's.
+type setting struct {
+	left          left
+	last          uint8 // who acted last
+	hops          int16
+	outcome       outcome
+	units, orders int16
+	canBeSlow     bool // a call may still take longer
+	late          bool // there is time left for delays
+	anyTTL        bool // a key has an expiry
+	anything      bool // there is a key
+	logged        uint8
+	hopeless      bool // time has passed, and brought nothing
+	vain          bool // it has brought nothing but renewals for long
+}
+
+// sketch is the part that is a buyer's.
+type sketch struct {
+	is   fate
+	pend []trait
+}
+
+// fate says how a purchase stands, as bits.
+type fate uint8
+
+const (
+	isDone fate = 1 << iota
+	isCrashed
+	isHeldUp
+	isAlert // it waits for a change of what a server holds, or has the newest fencing token
+)
+
+func (b *sketch) alive() bool { return b.is&(isDone|isCrashed) == 0 }
+func (b *sketch) held() bool  { return b.is&isHeldUp != 0 }
+
+// trait says what a pending message is, as bits.
+type trait uint8
+
+const (
+	isCommand trait = 1 << iota
+	isCall
+	isOrphan  // nobody waits for the reply
+	isBlocked // it would only go round in a circle
+	isTwin    // an orphan like the one before it: it doesn't matter which comes first
+)
+
+func (p trait) is(t trait) bool { return p&t != 0 }
+
+// waits reports whether p has to arrive before time passes.
+func (p trait) waits() bool { return !p.is(isCall) && !p.is(isBlocked) }
+
+// sketch outlines a buyer.
+func (w *world) sketch(b *buyer, pend []trait) sketch {
+	s := sketch{pend: pend}
+	for i, f := range [...]bool{b.done, b.crashed, b.held} {
+		if f {
+			s.is |= 1 << i
+		}
+	}
+	if len(b.circle.shapes) > 0 || b.token != 0 && b.token == w.shelf.token {
+		s.is |= isAlert
+	}
+	for i, p := range b.pend {
+		var t trait
+		switch p.kind {
+		case ofCommand:
+			t = isCommand
+		case ofCall:
+			t = isCall
+		}
+		if p.orphan() {
+			t |= isOrphan
+			if i > 0 && b.pend[i-1].orphan() && b.pend[i-1].shape == p.shape {
+				t |= isTwin
+			}
+		}
+		if w.blocked(p) {
+			t |= isBlocked
+			s.is |= isAlert
+		}
+		s.pend = append(s.pend, t)
+	}
+	return s
+}
+
+// setting outlines what is nobody's.
+func (w *world) setting() setting {
+	st := &w.states[0]
+	return setting{
+		left: w.left, last: uint8(w.last), hops: int16(w.hops), outcome: w.outcome,
+		units: int16(w.shelf.units), orders: int16(len(w.shelf.orders)),
+		canBeSlow: w.canBeSlow(), late: w.late > 0,
+		anyTTL: w.anyTTL(), anything: len(st.entries) > 0, logged: uint8(min(2, len(st.log))),
+		hopeless: w.hopeless, vain: w.inVainForLong(),
+	}
+}
+
+// scene outlines the world.
+func (w *world) scene() *scene {
+	w.lookAgain()
+	s := &w.outline
+	s.setting, s.preemptions, s.buyers = w.setting(), w.c.Preemptions, s.buyers[:0]
+	for i, b := range w.buyers {
+		if i == len(w.traits) {
+			w.traits = append(w.traits, nil)
+		}
+		k := w.sketch(b, w.traits[i][:0])
+		w.traits[i] = k.pend
+		s.buyers = append(s.buyers, k)
+	}
+	return s
+}

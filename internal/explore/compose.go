@@ -27,9 +27,10 @@ type common struct {
 
 // outline is a sketch of a buyer that can be kept.
 type outline struct {
-	is   fate
-	many uint8
-	pend [maxOutlined]trait
+	is     fate
+	bought uint8
+	many   uint8
+	pend   [maxOutlined]trait
 }
 
 // maxOutlined is how many pending messages of a buyer an outline has room for.
@@ -195,13 +196,15 @@ func (g *graph) compose(id, at int32) {
 	next, _ := g.find(key)
 	if next < 0 {
 		s := g.sceneOf(g.turned(to, as))
-		evs := s.enabled(nil)
-		if len(evs) == 0 {
-			return // how a schedule ends is always played
+		a := arrival{key: key, parent: id, via: ev, turn: as, evs: s.enabled(nil), same: same, bad: s.outcome, parts: g.turned(to, as)}
+		if a.ended = len(a.evs) == 0; a.ended {
+			a.bad = s.conclude(g.stock)
+			if a.bad&oversold != 0 && g.firstBad == 0 {
+				return // the first is played
+			}
+			g.ends(s.final(a.bad))
 		}
-		next = g.enter(arrival{
-			key: key, parent: id, via: ev, turn: as, evs: evs, same: same, bad: s.outcome, parts: g.turned(to, as),
-		})
+		next = g.enter(a)
 	}
 	e := &g.edges[edge]
 	f.turn = as
@@ -281,7 +284,7 @@ func (g *graph) sceneOf(is composition) *scene {
 }
 
 // sketch is what the outline has kept. It shares its memory.
-func (o *outline) sketch() *sketch { return &sketch{o.is, o.pend[:o.many]} }
+func (o *outline) sketch() *sketch { return &sketch{o.is, o.bought, o.pend[:o.many]} }
 
 // resume takes over what other processes have added.
 func (c *composer) resume(used *[4]int32) {

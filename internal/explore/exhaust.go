@@ -63,7 +63,7 @@ func (k *worker) lookAround(tooLong bool) {
 	}
 	if h.ended {
 		h.bad |= k.w.scene().conclude(k.w.c.Stock)
-		h.final = k.w.final(h.bad)
+		h.final = k.w.scene().final(h.bad)
 	}
 	h.parts = k.w.takeApart(k.w.turns...)
 	h.key, h.as, h.same = h.parts.canonical(k.w.turns, h.same)
@@ -73,8 +73,8 @@ func (k *worker) lookAround(tooLong bool) {
 // node. Called with the graph locked.
 func (k *worker) enter(parent int32, ev event) (id int32, turned turn) {
 	h := &k.here
-	if h.ended && len(k.g.finals) < maxFinals {
-		k.g.finals[h.final] = struct{}{}
+	if h.ended {
+		k.g.ends(h.final)
 	}
 	turned = k.as.then(h.as)
 	for i, e := range h.evs {
@@ -85,41 +85,18 @@ func (k *worker) enter(parent int32, ev event) (id int32, turned turn) {
 	return id, turned
 }
 
+// ends notes how a schedule has ended.
+func (g *graph) ends(how view) {
+	if len(g.finals) < maxFinals {
+		g.finals[how] = struct{}{}
+	}
+}
+
 // maxFinals bounds the memory for how schedules have ended.
 const maxFinals = 100_000
 
 // untouched reports whether a buyer hasn't done anything yet.
 func (w *world) untouched(n int) bool { return !w.touched[n] }
-
-// final is what counts of an end: how many have bought, how many haven't and
-// why, what is left, and what the servers hold. Who is who doesn't count.
-func (w *world) final(bad outcome) view {
-	bought := map[int]uint64{}
-	for _, o := range w.shelf.orders {
-		bought[o.Instance]++
-	}
-	fate := func(n int) uint64 {
-		if n == 0 {
-			return 0
-		}
-		return 1 + bought[n]<<8 | uint64(w.buyers[n-1].flags())
-	}
-	var fates []uint64
-	for _, b := range w.buyers {
-		fates = append(fates, fate(b.n))
-	}
-	slices.Sort(fates)
-	v := newView().number(uint64(bad)).number(uint64(w.shelf.units))
-	for _, f := range fates {
-		v = v.number(f)
-	}
-	for i := range w.states {
-		for _, e := range w.states[i].entries {
-			v = v.word(e.Key).word(e.Type).number(fate(w.states[i].owner[e.Key])).flag(e.TTL > 0)
-		}
-	}
-	return v
-}
 
 // has reports whether an event can happen now.
 func (w *world) has(ev event) bool {

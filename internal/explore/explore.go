@@ -197,7 +197,7 @@ func (r *Report) exhaustOnce(ctx context.Context, cfg Config, budget time.Durati
 func (cfg Config) graph(c Case) *graph {
 	g := newGraph(!cfg.Unreduced, !cfg.Unreduced && !cfg.noInfer && c.Preemptions < 0)
 	g.composes = !cfg.Unreduced && !cfg.noInfer && !cfg.noCompose && c.Buyers <= maxTurned
-	g.buyers, g.preemptions = c.Buyers, c.Preemptions
+	g.buyers, g.stock, g.preemptions = c.Buyers, c.Stock, c.Preemptions
 	g.scratch.scene.buyers = make([]sketch, c.Buyers)
 	return g
 }

@@ -24,6 +24,7 @@ type graph struct {
 	composer    composer
 	composes    bool
 	buyers      int
+	stock       int
 	preemptions int
 	links       []int32 // for each edge, one more than the next that waits for the same; 0 for none
 	todo        []int32 // nodes whose edges are to be worked out

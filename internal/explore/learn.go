@@ -10,7 +10,7 @@ func (g *graph) intern(p *parts, as turn) composition {
 	c := &g.composer
 	whole := composition{common: internPart(&c.commons, g.turns(), &p.common, func(t turn) common {
 		is := common{p.content[t], p.scene.setting}
-		is.last = uint8(t.of(int(is.last)))
+		is.last, is.remains = uint8(t.of(int(is.last))), is.remains.turned(t)
 		return is
 	})}
 	if whole.common < 0 {
@@ -21,7 +21,7 @@ func (g *graph) intern(p *parts, as turn) composition {
 		if len(b.pend) > maxOutlined {
 			return uncomposed
 		}
-		is := outline{is: b.is, many: uint8(len(b.pend))}
+		is := outline{is: b.is, bought: b.bought, many: uint8(len(b.pend))}
 		copy(is.pend[:], b.pend)
 		if whole.buyers[i] = internPart(&c.buyers, g.turns(), &p.buyers[i], func(turn) outline { return is }); whole.buyers[i] < 0 {
 			return uncomposed

@@ -131,7 +131,7 @@ func (w *world) digestBuyer(b *buyer) view {
 	if w.hasLeft(b) {
 		return newView().number(uint64(b.flags())).number(uint64(w.bought(b)))
 	}
-	v := b.view.number(uint64(b.flags())).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
+	v := b.view.number(uint64(b.flags())).number(uint64(w.bought(b))).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
 	for _, sh := range b.circle.shapes {
 		v = v.word(sh)
 	}

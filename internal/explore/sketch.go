@@ -21,12 +21,14 @@ type setting struct {
 	logged        uint8
 	hopeless      bool // time has passed, and brought nothing
 	vain          bool // it has brought nothing but renewals for long
+	remains       remains
 }
 
 // sketch is the part that is a buyer's.
 type sketch struct {
-	is   fate
-	pend []trait
+	is     fate
+	bought uint8
+	pend   []trait
 }
 
 // fate says how a purchase stands, as bits.
@@ -60,7 +62,7 @@ func (p trait) waits() bool { return !p.is(isCall) && !p.is(isBlocked) }
 
 // sketch outlines a buyer.
 func (w *world) sketch(b *buyer, pend []trait) sketch {
-	s := sketch{pend: pend}
+	s := sketch{pend: pend, bought: uint8(w.bought(b))}
 	for i, f := range [...]bool{b.done, b.crashed, b.held} {
 		if f {
 			s.is |= 1 << i
@@ -100,7 +102,7 @@ func (w *world) setting() setting {
 		units: int16(w.shelf.units), orders: int16(len(w.shelf.orders)),
 		canBeSlow: w.canBeSlow(), late: w.late > 0,
 		anyTTL: w.anyTTL(), anything: len(st.entries) > 0, logged: uint8(min(2, len(st.log))),
-		hopeless: w.hopeless, vain: w.inVainForLong(),
+		hopeless: w.hopeless, vain: w.inVainForLong(), remains: w.remains(),
 	}
 }
 

@@ -37,7 +37,7 @@ type pending struct {
 	done chan error   // tells the buyer that it happened
 
 	seq    int
-	sent   uint64 // when: the time at which the latest step of time had ended
+	sent   uint64 // when: at the end of the latest step of time, or within the present one
 	keys   uint64 // that it touches, as bits
 	shape  string // in words of its buyer's, which don't depend on random values
 	named  string // as shape, with the numbers of random values
@@ -123,7 +123,11 @@ func (b *buyer) arrive(p *pending) {
 	} else {
 		p.named = p.shape
 	}
-	if !p.folded && !p.onWay && !(b.held && b.hasGivenUp(p)) {
+	switch {
+	case p.folded || p.onWay:
+	case b.held && b.hasGivenUp(p):
+		p.sent = b.w.now() // in the middle of a step of time, which goes on
+	default:
 		b.fresh++
 	}
 	b.pend = append(b.pend, p)

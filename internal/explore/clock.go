@@ -80,10 +80,13 @@ func (w *world) passTime(budget time.Duration) time.Duration {
 // align lets time pass up to the next point of a lattice. Waiters' pauses make
 // the clock drift by a few microseconds, differently in every order; without a
 // lattice it would be a matter of them which of two things that are due together
-// comes first. Its step has no measure in common with the TTL and its parts,
-// so that what is due is hardly ever due at one of its points.
+// comes first. Locks wait for thirds, fifths and tenths of the TTL, which are
+// multiples of a thirtieth. 601 is prime: no 600 steps or less, of 64/601 of that
+// each, come to such a multiple, nor nearer to one than a step's 64th, which is
+// ten times what waiters' pauses make. So nothing is due at a point of the lattice
+// that was begun to be waited for at another.
 func (w *world) align() {
-	step := w.c.TTL * 7 / 2000
+	step := w.c.TTL / 30 * 64 / 601
 	gone := time.Since(w.start)
 	w.sleep((gone/step+1)*step-gone, func() bool { return false })
 	w.stamp = w.now()

@@ -36,7 +36,6 @@ func (w *world) apply(ev event) footprint {
 		p := b.pend[ev.index()]
 		f.keys = p.keys
 		f.wrote = w.deliver(b, p, ev.act())
-		f.global = w.scriptsNow != scripts // which scripts a server knows is no key's
 	case giveBack:
 		w.giveBack(b, b.pend[ev.index()])
 	case crash:
@@ -63,8 +62,8 @@ func (w *world) apply(ev event) footprint {
 		w.late = 0 // of no use any more
 	}
 	f.keys |= w.touches
-	f.later, f.issued = w.now() != now, w.shelf.token != token
-	f.global = f.global || f.later // for everybody
+	f.stirs, f.issued = w.now() != now || w.scriptsNow != scripts, w.shelf.token != token
+	f.global = f.global || f.stirs
 	if w.keep {
 		w.told(began)
 	}
@@ -138,6 +137,9 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 	seen, view := w.contentToKeep(p), b.view
 	reply, wrote := w.execute(b, p)
 	if how == loseReply {
+		if wrote {
+			b.trail = nil
+		}
 		w.saw(b, p, "reply lost")
 		w.lose(p)
 		w.settle(b, arrivals)

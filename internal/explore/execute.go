@@ -128,9 +128,23 @@ func (w *world) noteScript(args []string) {
 	w.dirty = true
 	w.loaded[text] = true
 	w.scriptsNow ^= newView().word(text).A
+	w.startAfresh()
 	if w.learn && !w.cached[text] {
 		w.cached[text] = true
 		w.scripts = append(w.scripts, text)
+	}
+}
+
+// startAfresh makes everybody ask anew, as which scripts the server knows is
+// something else now: what they were refused before says nothing any more.
+func (w *world) startAfresh() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range w.buyers {
+		b.trail, b.circle = nil, circle{}
+		for _, p := range b.pend {
+			p.folded = false
+		}
 	}
 }
 
@@ -155,6 +169,7 @@ func (w *world) loadOwed() {
 // forgetScripts empties the servers' script caches.
 func (w *world) forgetScripts() {
 	w.dirty, w.forgot, w.scriptsNow = true, true, 1
+	w.startAfresh()
 	clear(w.loaded)
 	w.owed = w.owed[:0]
 }

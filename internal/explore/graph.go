@@ -91,7 +91,7 @@ type footprint struct {
 	keys   uint64 // keys of servers, and the inventory, as bits
 	wrote  bool
 	global bool // it may have to do with everything
-	later  bool // time has passed
+	stirs  bool // time has passed, or a script is known: everybody may do something else now
 	issued bool // a fencing token
 	hazard int8 // index of the hazard that it used up, or -1
 	turn   turn // from the buyers where an edge begins to those where it ends

@@ -60,7 +60,7 @@ func internPart[T any](t *table[view, part[T]], all []turn, keys *[len(turns)]vi
 // learn notes what an event has done that was played: before and after are the
 // states' parts, in the same order of buyers.
 func (g *graph) learn(before composition, ev event, f footprint, after composition) {
-	if before.common < 0 || after.common < 0 || !composable(ev.act()) || f.later {
+	if before.common < 0 || after.common < 0 || !composable(ev.act()) || f.stirs {
 		return
 	}
 	c := &g.composer

@@ -4,6 +4,8 @@ GO      ?= go
 BIN     := bin/oversell
 RUNS    ?= runs
 PARALLEL ?= 2
+# Packages tested at a time: two cores are busy with three, as many tests wait for servers.
+PACKAGES ?= 3
 VERSIONS ?= all
 # Options of make matrix, such as MATRIX="--resume runs/20261129-120000-matrix".
 MATRIX ?=
@@ -25,7 +27,7 @@ demo: ## Set up, then play the main scenarios under the naive and the safe lock
 test: ## Set up everything, bring the README's tables up to date, run all tests
 	@$(GO) list -export -test -deps ./... >/dev/null 2>&1 & scripts/setup.sh --all; wait # compiles meanwhile
 	@scripts/readme-tables.sh $(GO)
-	$(GO) test -p $(PARALLEL) -timeout 8m $$($(GO) list ./... | grep -v '/cmd/oversell$$')
+	$(GO) test -p $(PACKAGES) -timeout 8m $$($(GO) list ./... | grep -v '/cmd/oversell$$')
 	$(GO) test -parallel $(PARALLEL) -timeout 8m ./cmd/oversell # whole runs want the machine for themselves
 
 check: ## Formatting, vet, staticcheck, go.mod, imports, and the race detector

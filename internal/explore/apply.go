@@ -28,8 +28,8 @@ func (w *world) apply(ev event) footprint {
 		w.steps = append(w.steps, step{ev: ev})
 	}
 	began, now := time.Now(), w.now()
-	w.touches = 0
-	scripts, token := w.scriptsNow, w.shelf.token
+	w.touches, w.did = 0, deed{}
+	known, token := w.scriptsNow, w.shelf.token
 	w.hop(ev)
 	switch ev.act() {
 	case deliver, loseReply, loseSend:
@@ -62,8 +62,14 @@ func (w *world) apply(ev event) footprint {
 		w.late = 0 // of no use any more
 	}
 	f.keys |= w.touches
-	f.stirs, f.issued = w.now() != now || w.scriptsNow != scripts, w.shelf.token != token
-	f.global = f.global || f.stirs
+	if w.shelf.token != token {
+		f.news |= issued
+	}
+	if w.scriptsNow != known {
+		f.news |= scripts
+	}
+	f.later = w.now() != now
+	f.global = f.global || f.later || f.news&scripts != 0
 	if w.keep {
 		w.told(began)
 	}
@@ -160,7 +166,9 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 		w.settle(nil, 0)
 		return wrote
 	}
-	w.saw(b, p, w.wordsOfReply(p, reply, b.wordFor))
+	words := w.wordsOfReply(p, reply, b.wordFor)
+	w.did.reply = newView().word(words).A
+	w.saw(b, p, words)
 	w.hear(p, reply)
 	w.settle(b, arrivals)
 	return wrote

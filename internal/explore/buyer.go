@@ -37,14 +37,15 @@ type pending struct {
 	done chan error   // tells the buyer that it happened
 
 	seq    int
-	sent   uint64 // when: at the end of the latest step of time, or within the present one
-	keys   uint64 // that it touches, as bits
-	shape  string // in words of its buyer's, which don't depend on random values
-	named  string // as shape, with the numbers of random values
-	tokens int    // that the buyer had come up with before
-	folded bool   // the buyer goes round in a circle, and asks once more ...
-	seen   uint64 // ... what it was refused when the server held this
-	onWay  bool   // it comes to nothing, and leads the buyer back to where it waits
+	sent   uint64             // when: at the end of the latest step of time, or within the present one
+	keys   uint64             // that it touches, as bits
+	shape  string             // in words of its buyer's, which don't depend on random values
+	named  string             // as shape, with the numbers of random values
+	words  [len(turns)]uint64 // digests of the command, with buyers exchanged
+	tokens int                // that the buyer had come up with before
+	folded bool               // the buyer goes round in a circle, and asks once more ...
+	seen   uint64             // ... what it was refused when the server held this
+	onWay  bool               // it comes to nothing, and leads the buyer back to where it waits
 }
 
 // orphan reports whether nobody waits for the reply any more.
@@ -120,6 +121,7 @@ func (b *buyer) arrive(p *pending) {
 		b.recognise(p)
 		b.w.numberTokens(b, p)
 		p.named = shapeOf(p, b.wordFor)
+		b.w.digestWords(p)
 	} else {
 		p.named = p.shape
 	}

@@ -10,6 +10,8 @@ type composer struct {
 	commons   table[view, part[common]]
 	buyers    table[view, part[outline]]
 	moves     table[moveKey, move]
+	answers   table[askKey, answer]
+	hearings  table[view, reaction]
 	reactions table[reactionKey, reaction]
 }
 
@@ -22,6 +24,7 @@ type part[T any] struct {
 // common is what is nobody's.
 type common struct {
 	content uint64 // of servers, without times
+	now     uint64
 	setting
 }
 
@@ -31,11 +34,12 @@ type outline struct {
 	bought uint8
 	many   uint8
 	pend   [maxOutlined]trait
+	words  [maxOutlined]uint64 // of commands
 }
 
 // maxOutlined is how many pending messages of a buyer an outline has room for.
 // States with more of them aren't composed.
-const maxOutlined = 10
+const maxOutlined = 8
 
 // moveKey is an event in the parts that decide what it does, turned so that its
 // buyer is the first.
@@ -52,11 +56,30 @@ type move struct {
 	waiting       int32 // edges that want to know, as in graph.links
 }
 
+// askKey is a command in what is nobody's, turned so that its sender is the first.
+// With what that comes to, and what the sender makes of the reply, most commands'
+// moves are known that were never made.
+type askKey struct {
+	common  int32
+	act     act
+	could   bool // as in moveKey
+	heard   bool // its sender waits for the reply
+	command uint64
+}
+
+// answer is what the command does, when known.
+type answer struct {
+	common  int32 // notKnown for what isn't
+	reply   uint64
+	f       footprint
+	waiting int32
+}
+
 // reactionKey is a buyer, turned so that it is the first, and what has changed.
 type reactionKey struct {
 	content uint64 // of servers by now
 	buyer   int32
-	issued  bool // a fencing token, so that the buyer's isn't the newest
+	news    news
 }
 
 // reaction is what the buyer comes to, when known.
@@ -73,14 +96,19 @@ func (k moveKey) hash() uint64 {
 	return newView().number(uint64(k.common)<<32 | uint64(uint32(k.buyer))).number(uint64(k.ev)).flag(k.could).A
 }
 
+func (k askKey) hash() uint64 {
+	return newView().number(k.command).number(uint64(k.common)<<8 | uint64(k.act)).flag(k.could).flag(k.heard).A
+}
+
 func (k reactionKey) hash() uint64 {
-	return newView().number(k.content).number(uint64(k.buyer)).flag(k.issued).A
+	return newView().number(k.content).number(uint64(k.buyer)).number(uint64(k.news)).A
 }
 
 func newComposer() composer {
 	return composer{
 		commons: newTable[view, part[common]](), buyers: newTable[view, part[outline]](),
 		moves: newTable[moveKey, move](), reactions: newTable[reactionKey, reaction](),
+		answers: newTable[askKey, answer](), hearings: newTable[view, reaction](),
 	}
 }
 
@@ -139,24 +167,50 @@ func (g *graph) moveOf(from composition, ev event) (k moveKey, as turn) {
 	return k, as
 }
 
+// ask is what a move asks of servers, when what it does can be told from that and
+// from what the buyer makes of the reply.
+func (g *graph) ask(k moveKey) (is askKey, ok bool) {
+	if a := k.ev.act(); k.buyer < 0 || a != deliver && a != loseReply && a != loseSend {
+		return is, false
+	}
+	b, i := &g.composer.buyers.at(k.buyer).is, k.ev.index()
+	if b.is&(isAlert|isHeldUp) != 0 || !b.pend[i].is(isCommand) {
+		return is, false
+	}
+	return askKey{k.common, k.ev.act(), k.could, !b.pend[i].is(isOrphan), b.words[i]}, true
+}
+
+// hearing is where it is found what a buyer makes of a reply. It also knows the
+// time, and whether it asks the same of the same servers as before.
+func (g *graph) hearing(k moveKey, a *answer) view {
+	c := &g.composer
+	v := newView().number(uint64(k.buyer)).number(uint64(k.ev))
+	if c.buyers.at(k.buyer).is.pend[k.ev.index()].is(isOrphan) {
+		return v
+	}
+	from, to := &c.commons.at(k.common).is, &c.commons.at(a.common).is
+	return v.number(a.reply).flag(a.f.wrote).number(uint64(a.f.news)).number(from.content).number(to.content).number(from.now)
+}
+
 // reactionOf is where the reaction of a state's n-th buyer is found, and how it is
 // turned there.
-func (g *graph) reactionOf(from composition, n int, now int32, issued bool) (k reactionKey, as turn) {
+func (g *graph) reactionOf(from composition, n int, now int32, f footprint) (k reactionKey, as turn) {
 	c := &g.composer
 	as = firstTurn(n)
 	content := c.commons.at(c.commons.at(now).turned[as]).is.content
-	return reactionKey{content, c.buyers.at(from.buyers[n-1]).turned[as], issued}, as
+	return reactionKey{content, c.buyers.at(from.buyers[n-1]).turned[as], f.news}, as
 }
 
 // changes reports whether an event does anything that others may react to.
 func (g *graph) changes(from, to int32, f footprint) bool {
 	c := &g.composer
-	return f.issued || c.commons.at(from).is.content != c.commons.at(to).is.content
+	return f.news != 0 || c.commons.at(from).is.content != c.commons.at(to).is.content
 }
 
-// reacts reports whether the n-th buyer of a state may react to a change.
-func (g *graph) reacts(from composition, n int) bool {
-	return g.composer.buyers.at(from.buyers[n-1]).is.is&isAlert != 0
+// reacts reports whether the n-th buyer of a state may react to what others do.
+func (g *graph) reacts(from composition, n int, f footprint) bool {
+	is := g.composer.buyers.at(from.buyers[n-1]).is.is
+	return is&isAlert != 0 || is&isTrailing != 0 && f.news&scripts != 0
 }
 
 // composeAll works out the edges of nodes that are new, and of those that come of
@@ -219,40 +273,47 @@ func (g *graph) compose(id, at int32) {
 func (g *graph) lead(from composition, ev event) (to composition, f footprint, missing *int32) {
 	c := &g.composer
 	k, as := g.moveOf(from, ev)
-	id, _ := c.moves.find(k)
-	if id < 0 {
-		id = c.moves.add(k, move{common: notKnown})
-	}
-	if id < 0 {
-		return uncomposed, f, nil
-	}
-	m := c.moves.at(id)
-	if m.common == notKnown {
-		return to, f, &m.waiting
-	}
-	to, f = from, m.f
-	to.common = c.commons.at(m.common).turned[as]
-	if n := ev.buyer(); n > 0 {
-		to.buyers[n-1] = c.buyers.at(m.buyer).turned[as]
+	to = from
+	if ask, ok := g.ask(k); ok {
+		a := c.answers.want(ask, answer{common: notKnown})
+		if a == nil {
+			return uncomposed, f, nil
+		} else if a.common == notKnown {
+			return uncomposed, f, &a.waiting
+		}
+		h := c.hearings.want(g.hearing(k, a), reaction{buyer: notKnown})
+		if h == nil {
+			return uncomposed, f, nil
+		} else if h.buyer == notKnown {
+			return uncomposed, f, &h.waiting
+		}
+		f, to.common = a.f, c.commons.at(a.common).turned[as]
+		to.buyers[ev.buyer()-1] = c.buyers.at(h.buyer).turned[as]
+	} else {
+		m := c.moves.want(k, move{common: notKnown})
+		if m == nil {
+			return uncomposed, f, nil
+		} else if m.common == notKnown {
+			return uncomposed, f, &m.waiting
+		}
+		f, to.common = m.f, c.commons.at(m.common).turned[as]
+		if n := ev.buyer(); n > 0 {
+			to.buyers[n-1] = c.buyers.at(m.buyer).turned[as]
+		}
 	}
 	if !g.changes(from.common, to.common, f) {
 		return to, f, nil
 	}
 	for n := 1; n <= g.buyers; n++ {
-		if n == ev.buyer() || !g.reacts(from, n) {
+		if n == ev.buyer() || !g.reacts(from, n, f) {
 			continue
 		}
-		k, as := g.reactionOf(from, n, to.common, f.issued)
-		id, _ := c.reactions.find(k)
-		if id < 0 {
-			id = c.reactions.add(k, reaction{buyer: notKnown})
-		}
-		if id < 0 {
+		k, as := g.reactionOf(from, n, to.common, f)
+		r := c.reactions.want(k, reaction{buyer: notKnown})
+		if r == nil {
 			return uncomposed, f, nil
-		}
-		r := c.reactions.at(id)
-		if r.buyer == notKnown {
-			return to, f, &r.waiting
+		} else if r.buyer == notKnown {
+			return uncomposed, f, &r.waiting
 		}
 		to.buyers[n-1] = c.buyers.at(r.buyer).turned[as]
 	}
@@ -284,17 +345,22 @@ func (g *graph) sceneOf(is composition) *scene {
 }
 
 // sketch is what the outline has kept. It shares its memory.
-func (o *outline) sketch() *sketch { return &sketch{o.is, o.bought, o.pend[:o.many]} }
+func (o *outline) sketch() *sketch { return &sketch{is: o.is, bought: o.bought, pend: o.pend[:o.many]} }
 
 // resume takes over what other processes have added.
-func (c *composer) resume(used *[4]int32) {
+func (c *composer) resume(used *[6]int32) {
 	c.commons.resume(used[0])
 	c.buyers.resume(used[1])
 	c.moves.resume(used[2])
 	c.reactions.resume(used[3])
+	c.answers.resume(used[4])
+	c.hearings.resume(used[5])
 }
 
 // suspend hands over what this one has.
-func (c *composer) suspend(used *[4]int32) {
-	*used = [4]int32{int32(len(c.commons.rows)), int32(len(c.buyers.rows)), int32(len(c.moves.rows)), int32(len(c.reactions.rows))}
+func (c *composer) suspend(used *[6]int32) {
+	*used = [6]int32{
+		int32(len(c.commons.rows)), int32(len(c.buyers.rows)), int32(len(c.moves.rows)), int32(len(c.reactions.rows)),
+		int32(len(c.answers.rows)), int32(len(c.hearings.rows)),
+	}
 }

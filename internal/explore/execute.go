@@ -14,6 +14,7 @@ import (
 // execute runs the commands on the server.
 func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	st := &w.states[p.server]
+	w.did.commands++
 	w.lookAgain() // what has expired since
 	before := st.entries
 	w.touches |= p.keys

@@ -142,9 +142,7 @@ func TestComposingFindsTheSame(t *testing.T) {
 		hazards                     []string
 	}{
 		{"setnx-expire-del", 2, -1, 2, []string{"all"}},
-		{"lua-release", 2, -1, 2, []string{"all"}},
-		{"fail-open", 2, -1, 2, []string{"all"}},
-		{"exset-excad", 2, -1, 2, []string{"all"}},
+		{"exset-excad", 2, -1, 2, []string{"crash", "restart", "lost-reply"}},
 		{"redislock", 2, -1, 2, []string{"all"}},
 		{"lua-watchdog", 2, -1, 0, []string{"slow-call", "delay"}},
 		{"leaky-watchdog", 2, -1, 0, []string{"lost-reply", "expiry"}},

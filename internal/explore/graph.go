@@ -40,7 +40,7 @@ type tally struct {
 	spin uint32 // who of several processes has it: 1 for somebody
 
 	usedNodes, usedEdges int32 // by all processes
-	usedParts            [4]int32
+	usedParts            [6]int32
 	open                 int32 // edges to be explored
 	busy                 int32 // workers on their way
 	rooted               bool  // somebody has begun
@@ -91,11 +91,19 @@ type footprint struct {
 	keys   uint64 // keys of servers, and the inventory, as bits
 	wrote  bool
 	global bool // it may have to do with everything
-	stirs  bool // time has passed, or a script is known: everybody may do something else now
-	issued bool // a fencing token
+	later  bool // time has passed
+	news   news
 	hazard int8 // index of the hazard that it used up, or -1
 	turn   turn // from the buyers where an edge begins to those where it ends
 }
+
+// news is what others may react to besides what servers hold, as bits.
+type news uint8
+
+const (
+	issued  news = 1 << iota // a fencing token, so that nobody else's is the newest
+	scripts                  // other ones than before are known to a server
+)
 
 const (
 	unexplored = -1

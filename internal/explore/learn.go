@@ -9,7 +9,7 @@ func (g *graph) intern(p *parts, as turn) composition {
 	}
 	c := &g.composer
 	whole := composition{common: internPart(&c.commons, g.turns(), &p.common, func(t turn) common {
-		is := common{p.content[t], p.scene.setting}
+		is := common{p.content[t], p.now, p.scene.setting}
 		is.last, is.remains = uint8(t.of(int(is.last))), is.remains.turned(t)
 		return is
 	})}
@@ -23,7 +23,14 @@ func (g *graph) intern(p *parts, as turn) composition {
 		}
 		is := outline{is: b.is, bought: b.bought, many: uint8(len(b.pend))}
 		copy(is.pend[:], b.pend)
-		if whole.buyers[i] = internPart(&c.buyers, g.turns(), &p.buyers[i], func(turn) outline { return is }); whole.buyers[i] < 0 {
+		outlined := func(t turn) outline {
+			is := is
+			for j, p := range b.of.pend {
+				is.words[j] = p.words[t]
+			}
+			return is
+		}
+		if whole.buyers[i] = internPart(&c.buyers, g.turns(), &p.buyers[i], outlined); whole.buyers[i] < 0 {
 			return uncomposed
 		}
 	}
@@ -59,8 +66,8 @@ func internPart[T any](t *table[view, part[T]], all []turn, keys *[len(turns)]vi
 
 // learn notes what an event has done that was played: before and after are the
 // states' parts, in the same order of buyers.
-func (g *graph) learn(before composition, ev event, f footprint, after composition) {
-	if before.common < 0 || after.common < 0 || !composable(ev.act()) || f.stirs {
+func (g *graph) learn(before composition, ev event, f footprint, did deed, after composition) {
+	if before.common < 0 || after.common < 0 || !composable(ev.act()) || f.later {
 		return
 	}
 	c := &g.composer
@@ -69,50 +76,68 @@ func (g *graph) learn(before composition, ev event, f footprint, after compositi
 		if n == ev.buyer() {
 			continue
 		}
-		if changed && g.reacts(before, n) {
-			g.learnReaction(before, n, f.issued, after)
+		if changed && g.reacts(before, n, f) {
+			k, as := g.reactionOf(before, n, after.common, f)
+			g.learnBuyer(c.reactions.want(k, reaction{buyer: notKnown}), c.buyers.at(after.buyers[n-1]).turned[as])
 		} else if before.buyers[n-1] != after.buyers[n-1] {
 			return // that one has moved by its own clock
 		}
 	}
 	k, as := g.moveOf(before, ev)
-	to := move{common: c.commons.at(after.common).turned[as], buyer: notKnown, f: f}
+	common, buyer := c.commons.at(after.common).turned[as], int32(notKnown)
 	if n := ev.buyer(); n > 0 {
-		to.buyer = c.buyers.at(after.buyers[n-1]).turned[as]
+		buyer = c.buyers.at(after.buyers[n-1]).turned[as]
 	}
-	id, _ := c.moves.find(k)
-	if id < 0 {
-		c.moves.add(k, to)
+	ask, ok := g.ask(k)
+	if !ok {
+		g.learnMove(c.moves.want(k, move{common: notKnown}), move{common: common, buyer: buyer, f: f})
 		return
 	}
-	m := c.moves.at(id)
-	if m.common != notKnown {
-		g.broken = g.broken || m.common != to.common || m.buyer != to.buyer
+	if did.commands > 1 {
 		return
 	}
-	waiting := m.waiting
-	*m = to
-	g.wake(waiting)
+	a := answer{common: common, reply: did.reply, f: f}
+	g.learnBuyer(c.hearings.want(g.hearing(k, &a), reaction{buyer: notKnown}), buyer)
+	g.learnAnswer(c.answers.want(ask, answer{common: notKnown}), a)
 }
 
-// learnReaction notes what the n-th buyer has done about a change.
-func (g *graph) learnReaction(before composition, n int, issued bool, after composition) {
-	c := &g.composer
-	k, as := g.reactionOf(before, n, after.common, issued)
-	to := c.buyers.at(after.buyers[n-1]).turned[as]
-	id, _ := c.reactions.find(k)
-	if id < 0 {
-		c.reactions.add(k, reaction{buyer: to})
-		return
+// learnMove notes what a move is.
+func (g *graph) learnMove(m *move, is move) {
+	switch {
+	case m == nil:
+	case m.common == notKnown:
+		waiting := m.waiting
+		*m = is
+		g.wake(waiting)
+	default:
+		g.broken = g.broken || m.common != is.common || m.buyer != is.buyer
 	}
-	r := c.reactions.at(id)
-	if r.buyer != notKnown {
-		g.broken = g.broken || r.buyer != to
-		return
+}
+
+// learnAnswer notes what a command has come to.
+func (g *graph) learnAnswer(a *answer, is answer) {
+	switch {
+	case a == nil:
+	case a.common == notKnown:
+		waiting := a.waiting
+		*a = is
+		g.wake(waiting)
+	default:
+		g.broken = g.broken || a.common != is.common || a.reply != is.reply
 	}
-	waiting := r.waiting
-	*r = reaction{buyer: to}
-	g.wake(waiting)
+}
+
+// learnBuyer notes what a buyer has come to.
+func (g *graph) learnBuyer(r *reaction, is int32) {
+	switch {
+	case r == nil:
+	case r.buyer == notKnown:
+		waiting := r.waiting
+		*r = reaction{buyer: is}
+		g.wake(waiting)
+	default:
+		g.broken = g.broken || r.buyer != is
+	}
 }
 
 // wake works out edges that have waited for something.

@@ -11,6 +11,7 @@ type parts struct {
 	common  [len(turns)]view
 	content [len(turns)]uint64 // of the servers, without times
 	buyers  [MaxBuyers][len(turns)]view
+	now     uint64
 	scene   *scene
 }
 
@@ -42,7 +43,7 @@ func (p *parts) canonical(turns []turn, same []turn) (key view, as turn, all []t
 // some turns.
 func (w *world) takeApart(ts ...turn) *parts {
 	p := &w.parts
-	p.scene = w.scene()
+	p.scene, p.now = w.scene(), w.now()
 	rest := w.digestRest()
 	for i, b := range w.buyers {
 		own := w.digestBuyer(b)

@@ -36,7 +36,9 @@ const (
 	buyersAt   = commonsAt + sharedParts*(int64(unsafe.Sizeof(row[view, part[common]]{}))+slotsEach)
 	movesAt    = buyersAt + sharedParts*(int64(unsafe.Sizeof(row[view, part[outline]]{}))+slotsEach)
 	reactsAt   = movesAt + sharedMoves*(int64(unsafe.Sizeof(row[moveKey, move]{}))+slotsEach)
-	regionSize = reactsAt + sharedParts*(int64(unsafe.Sizeof(row[reactionKey, reaction]{}))+slotsEach)
+	answersAt  = reactsAt + sharedParts*(int64(unsafe.Sizeof(row[reactionKey, reaction]{}))+slotsEach)
+	hearsAt    = answersAt + sharedMoves*(int64(unsafe.Sizeof(row[askKey, answer]{}))+slotsEach)
+	regionSize = hearsAt + sharedMoves*(int64(unsafe.Sizeof(row[view, reaction]{}))+slotsEach)
 
 	slotsEach = 2 * int64(unsafe.Sizeof(int32(0))) // a table has twice as many slots as rows
 )
@@ -82,6 +84,8 @@ func (g *graph) liesIn(m *region) {
 	g.composer.buyers.liesIn(at(buyersAt), sharedParts)
 	g.composer.moves.liesIn(at(movesAt), sharedMoves)
 	g.composer.reactions.liesIn(at(reactsAt), sharedParts)
+	g.composer.answers.liesIn(at(answersAt), sharedMoves)
+	g.composer.hearings.liesIn(at(hearsAt), sharedMoves)
 }
 
 // liesIn makes t be where rows and then slots for at most so many rows lie.

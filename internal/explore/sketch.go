@@ -29,6 +29,7 @@ type sketch struct {
 	is     fate
 	bought uint8
 	pend   []trait
+	of     *buyer // nil when it isn't of a world
 }
 
 // fate says how a purchase stands, as bits.
@@ -38,7 +39,8 @@ const (
 	isDone fate = 1 << iota
 	isCrashed
 	isHeldUp
-	isAlert // it waits for a change of what a server holds, or has the newest fencing token
+	isAlert    // it waits for a change of what a server holds, or has the newest fencing token
+	isTrailing // it knows what it was refused before
 )
 
 func (b *sketch) alive() bool { return b.is&(isDone|isCrashed) == 0 }
@@ -62,7 +64,7 @@ func (p trait) waits() bool { return !p.is(isCall) && !p.is(isBlocked) }
 
 // sketch outlines a buyer.
 func (w *world) sketch(b *buyer, pend []trait) sketch {
-	s := sketch{pend: pend, bought: uint8(w.bought(b))}
+	s := sketch{pend: pend, bought: uint8(w.bought(b)), of: b}
 	for i, f := range [...]bool{b.done, b.crashed, b.held} {
 		if f {
 			s.is |= 1 << i
@@ -70,6 +72,9 @@ func (w *world) sketch(b *buyer, pend []trait) sketch {
 	}
 	if len(b.circle.shapes) > 0 || b.token != 0 && b.token == w.shelf.token {
 		s.is |= isAlert
+	}
+	if len(b.trail) > 0 {
+		s.is |= isTrailing
 	}
 	for i, p := range b.pend {
 		var t trait

@@ -54,6 +54,19 @@ func (t *table[K, V]) add(k K, is V) (id int32) {
 	return id
 }
 
+// want is what is in the row of a key, which is made if there is none; nil when there
+// is no room.
+func (t *table[K, V]) want(k K, unknown V) *V {
+	id, _ := t.find(k)
+	if id < 0 {
+		id = t.add(k, unknown)
+	}
+	if id < 0 {
+		return nil
+	}
+	return t.at(id)
+}
+
 // at is what is in a row.
 func (t *table[K, V]) at(id int32) *V { return &t.rows[id].is }
 

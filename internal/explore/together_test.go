@@ -121,7 +121,8 @@ func TestProcessesAreInterrupted(t *testing.T) {
 	var data []byte
 	for n := 0; ; n++ {
 		require.Less(t, n, 1000)
-		r := explored(t, c, Config{Budget: 200 * time.Millisecond, Resume: data, Workers: 2, Help: helped(t, "well")})
+		cfg := Config{Budget: 400 * time.Millisecond, Resume: data, Workers: 2, Help: helped(t, "well"), noCompose: true}
+		r := explored(t, c, cfg)
 		if r.Complete {
 			require.Positive(t, n)
 			require.Equal(t, whole.Counts, r.Counts)

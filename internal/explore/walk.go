@@ -175,7 +175,7 @@ func (k *worker) arrive(from int32, on way, f footprint) (to int32, next way) {
 		to, f.turn = k.enter(from, on.ev)
 		e := &g.of(&g.nodes[from])[on.at]
 		e.to, e.f = to, f
-		g.learn(g.nodes[from].parts, on.ev, f, g.turned(g.nodes[to].parts, f.turn.back()))
+		g.learn(g.nodes[from].parts, on.ev, f, k.w.did, g.turned(g.nodes[to].parts, f.turn.back()))
 	}
 	g.inferEdges(to, from, on.ev, f.turn)
 	g.composeAll()

@@ -298,3 +298,17 @@ func keysOfCommand(server int, args []string, bit func(key string) uint64) uint6
 	}
 	return everyKey
 }
+
+// digestWords digests a command, with buyers exchanged.
+func (w *world) digestWords(p *pending) {
+	for _, t := range w.turns {
+		v := newView().number(uint64(p.server))
+		for _, args := range p.batch {
+			v = v.number(uint64(len(args)))
+			for _, a := range args {
+				v = w.addWord(v, a, t)
+			}
+		}
+		p.words[t] = v.A
+	}
+}

@@ -66,6 +66,7 @@ type world struct {
 	late       time.Duration // how long messages may still be late
 	states     []serverState
 	looked     time.Time           // when states were read
+	did        deed                // what the present event has done
 	touches    uint64              // keys of the commands that the present event has executed
 	stamp      uint64              // when the latest step of time ended, in grains
 	dirty      bool                // the script caches aren't what they were at the start
@@ -85,6 +86,12 @@ type world struct {
 	traits     [][]trait
 	parts      parts // of the state that was digested last
 	running    sync.WaitGroup
+}
+
+// deed is what else an event has done than its footprint says.
+type deed struct {
+	commands int    // that servers have executed
+	reply    uint64 // digest of what its buyer has heard, in its words; 0 for nothing
 }
 
 // step is one event that happened, for telling it.

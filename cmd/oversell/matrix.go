@@ -218,10 +218,16 @@ func (a *app) playMatrix(ctx context.Context, o *runOptions, p plan, m *matrix.M
 		return err
 	}
 	err := a.withEngine(ctx, o, backend, m.Dir, "matrix", func(eng player) error { return s.play(ctx, eng) })
+	stays, err := splitStays(err)
 	if err != nil {
 		a.notes.say("kept: %s; oversell run --resume %s goes on", m.Dir, shellQuote(m.Dir))
 		return orInterrupted(ctx, err)
 	}
+	return a.endWith(stays, a.tellMatrix(p, m, backend))
+}
+
+// tellMatrix writes the reports about a matrix, and ends with the code of its gate.
+func (a *app) tellMatrix(p plan, m *matrix.Matrix, backend cluster.Backend) error {
 	if m.Count().Played == 0 {
 		return nothingPlayed(backend)
 	}

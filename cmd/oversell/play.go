@@ -53,6 +53,7 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 	}
 	runs, err := a.playAll(ctx, o, p, backend, follow.write)
 	streamed := follow.end()
+	stays, err := splitStays(err)
 	if err != nil {
 		for _, r := range runs {
 			a.notes.say("kept: %s", r.Dir)
@@ -60,9 +61,36 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 		return orInterrupted(ctx, err)
 	}
 	if len(runs) == 0 {
-		return nothingPlayed(backend)
+		return a.endWith(stays, nothingPlayed(backend))
 	}
-	return a.tell(p.outputs, runs, p.baseline, p.color, streamed)
+	return a.endWith(stays, a.tell(p.outputs, runs, p.baseline, p.color, streamed))
+}
+
+// stays is the error of an invocation that has played everything, and couldn't
+// remove what it had started.
+type stays struct{ error }
+
+func (e *stays) Unwrap() error { return e.error }
+
+// splitStays takes it out of what withEngine returns.
+func splitStays(err error) (*stays, error) {
+	if s, ok := err.(*stays); ok {
+		return s, nil
+	}
+	return nil, err
+}
+
+// endWith is what an invocation ends with whose reports were told: what they came
+// to, if that is an error too, with a word about what stays.
+func (a *app) endWith(s *stays, told error) error {
+	switch {
+	case s == nil:
+		return told
+	case told == nil:
+		return s.error
+	}
+	a.notes.say("%v (%s)", s, hint.Of(s))
+	return told
 }
 
 // tell writes the reports about runs, tells the build server, and ends with the
@@ -181,7 +209,12 @@ func (a *app) withEngine(ctx context.Context, o *runOptions, backend cluster.Bac
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 		defer cancel()
 		if closeErr := eng.Close(closing); closeErr != nil {
-			err = errors.Join(err, a.removalError(closeErr))
+			closeErr = a.removalError(closeErr)
+			if closeErr != nil && err == nil {
+				err = &stays{closeErr}
+			} else {
+				err = errors.Join(err, closeErr)
+			}
 		}
 	}()
 	return play(eng)

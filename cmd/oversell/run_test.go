@@ -144,6 +144,13 @@ func TestRunThatCantCleanUp(t *testing.T) {
 	h.player.closeErr = errors.New("a container stays")
 	assert.Equal(t, exitEnvironment, h.exec(t.Context(), "run", "--dir", t.TempDir()))
 	assert.Contains(t, h.stderr.String(), "error: remove what was started: a container stays\nhint: oversell clean tries again\n")
+	assert.Contains(t, h.stdout.String(), "setnx-expire-del pass", "what was played is told all the same")
+
+	h = newHarness(t)
+	h.player.closeErr = errors.New("a container stays")
+	assert.Equal(t, exitViolation, h.exec(t.Context(), "run", "--lock", "naive", "--expect", "naive=ok", "--dir", t.TempDir()), "the gate counts more")
+	assert.Contains(t, h.stderr.String(), "remove what was started: a container stays (oversell clean tries again)\n")
+	assert.Contains(t, h.stdout.String(), "setnx-expire-del fail")
 }
 
 func TestRunInterrupted(t *testing.T) {

@@ -77,14 +77,15 @@ func (a *app) runSweep(ctx context.Context, o *runOptions) error {
 	err = a.withEngine(ctx, o, backend, dir, "sweep", func(eng player) error {
 		return a.playSweep(ctx, eng, s, steps, &r)
 	})
+	stays, err := splitStays(err)
 	if err != nil {
 		a.notes.say("kept: %s", r.Dir)
 		return orInterrupted(ctx, err)
 	}
 	if len(r.Curves) == 0 {
-		return nothingPlayed(backend)
+		return a.endWith(stays, nothingPlayed(backend))
 	}
-	return a.reportSweep(o, p, r)
+	return a.endWith(stays, a.reportSweep(o, p, r))
 }
 
 // sweepStep is one curve to play.

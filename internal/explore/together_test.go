@@ -121,8 +121,11 @@ func TestProcessesAreInterrupted(t *testing.T) {
 	var data []byte
 	for n := 0; ; n++ {
 		require.Less(t, n, 1000)
-		cfg := Config{Budget: 400 * time.Millisecond, Resume: data, Workers: 2, Help: helped(t, "well"), noCompose: true}
-		r := explored(t, c, cfg)
+		budget := 2 * time.Second
+		if n == 0 {
+			budget = 100 * time.Millisecond // too little
+		}
+		r := explored(t, c, Config{Budget: budget, Resume: data, Workers: 2, Help: helped(t, "well"), noCompose: true})
 		if r.Complete {
 			require.Positive(t, n)
 			require.Equal(t, whole.Counts, r.Counts)

@@ -80,17 +80,18 @@ func splitStays(err error) (*stays, error) {
 	return nil, err
 }
 
-// endWith is what an invocation ends with whose reports were told: what they came
-// to, if that is an error too, with a word about what stays.
+// endWith is what an invocation ends with whose reports were told: with what stays,
+// unless its gate found a violation.
 func (a *app) endWith(s *stays, told error) error {
+	var ce *codeError
 	switch {
 	case s == nil:
 		return told
-	case told == nil:
-		return s.error
+	case errors.As(told, &ce) && ce.code == exitViolation:
+		a.notes.say("%v (%s)", s, hint.Of(s))
+		return told
 	}
-	a.notes.say("%v (%s)", s, hint.Of(s))
-	return told
+	return s.error
 }
 
 // tell writes the reports about runs, tells the build server, and ends with the

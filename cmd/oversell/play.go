@@ -81,7 +81,7 @@ func splitStays(err error) (*stays, error) {
 }
 
 // endWith is what an invocation ends with whose reports were told: with what stays,
-// unless its gate found a violation.
+// and with what went wrong with the reports, unless its gate found a violation.
 func (a *app) endWith(s *stays, told error) error {
 	var ce *codeError
 	switch {
@@ -90,8 +90,10 @@ func (a *app) endWith(s *stays, told error) error {
 	case errors.As(told, &ce) && ce.code == exitViolation:
 		a.notes.say("%v (%s)", s, hint.Of(s))
 		return told
+	case ce != nil && ce.err == nil: // a code without a word
+		return s.error
 	}
-	return s.error
+	return errors.Join(s.error, told)
 }
 
 // tell writes the reports about runs, tells the build server, and ends with the

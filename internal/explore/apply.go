@@ -105,10 +105,11 @@ func (w *world) told(began time.Time) {
 	}
 }
 
-// hop counts a preemption: somebody goes on although the one before could.
+// hop counts a preemption where they are bounded: somebody goes on although the one
+// before could.
 func (w *world) hop(ev event) {
 	n := ev.buyer()
-	if n == 0 || n == w.last || hazardOf[ev.act()] >= 0 {
+	if w.c.Preemptions < 0 || n == 0 || n == w.last || hazardOf[ev.act()] >= 0 {
 		return
 	}
 	if w.last > 0 && w.scene().buyers[w.last-1].couldGoOn() {

@@ -9,10 +9,10 @@ package explore
 type composer struct {
 	commons   table[view, part[common]]
 	buyers    table[view, part[outline]]
-	moves     table[moveKey, move]
-	answers   table[askKey, answer]
-	hearings  table[view, reaction]
-	reactions table[reactionKey, reaction]
+	moves     table[moveKey, learnt[move]]
+	answers   table[askKey, learnt[answer]]
+	hearings  table[view, learnt[reaction]]
+	reactions table[reactionKey, learnt[reaction]]
 }
 
 // part is a part of states, in one turn of its buyers.
@@ -49,12 +49,13 @@ type moveKey struct {
 	could         bool // who acted last could have gone on: with a bound, this is a preemption
 }
 
-// move is what it does, when known.
+// move is what it does.
 type move struct {
-	common, buyer int32 // notKnown for what isn't
+	common, buyer int32
 	f             footprint
-	waiting       int32 // edges that want to know, as in graph.links
 }
+
+func (m move) same(o move) bool { return m.common == o.common && m.buyer == o.buyer }
 
 // askKey is a command in what is nobody's, turned so that its sender is the first.
 // With what that comes to, and what the sender makes of the reply, most commands'
@@ -67,13 +68,14 @@ type askKey struct {
 	command uint64
 }
 
-// answer is what the command does, when known.
+// answer is what the command does.
 type answer struct {
-	common  int32 // notKnown for what isn't
-	reply   uint64
-	f       footprint
-	waiting int32
+	common int32
+	reply  uint64
+	f      footprint
 }
+
+func (a answer) same(o answer) bool { return a.common == o.common && a.reply == o.reply }
 
 // reactionKey is a buyer, turned so that it is the first, and what has changed.
 type reactionKey struct {
@@ -82,10 +84,26 @@ type reactionKey struct {
 	news    news
 }
 
-// reaction is what the buyer comes to, when known.
-type reaction struct {
-	buyer   int32
-	waiting int32
+// reaction is what the buyer comes to.
+type reaction int32
+
+func (r reaction) same(o reaction) bool { return r == o }
+
+// learnt is something that is known once it was seen.
+type learnt[V interface{ same(V) bool }] struct {
+	is      V
+	known   bool
+	waiting int32 // edges that want to know, as in graph.links
+}
+
+func (l *learnt[V]) sure() bool { return l != nil && l.known }
+
+// missing is where edges wait until l is known; nil where there was no room for it.
+func (l *learnt[V]) missing() *int32 {
+	if l == nil {
+		return nil
+	}
+	return &l.waiting
 }
 
 const notKnown = -1
@@ -107,8 +125,8 @@ func (k reactionKey) hash() uint64 {
 func newComposer() composer {
 	return composer{
 		commons: newTable[view, part[common]](), buyers: newTable[view, part[outline]](),
-		moves: newTable[moveKey, move](), reactions: newTable[reactionKey, reaction](),
-		answers: newTable[askKey, answer](), hearings: newTable[view, reaction](),
+		moves: newTable[moveKey, learnt[move]](), reactions: newTable[reactionKey, learnt[reaction]](),
+		answers: newTable[askKey, learnt[answer]](), hearings: newTable[view, learnt[reaction]](),
 	}
 }
 
@@ -247,10 +265,11 @@ func (g *graph) compose(id, at int32) {
 		return
 	}
 	key, as, same := g.canonical(to)
-	next, _ := g.find(key)
+	next := g.find(key)
 	if next < 0 {
-		s := g.sceneOf(g.turned(to, as))
-		a := arrival{key: key, parent: id, via: ev, turn: as, evs: s.enabled(nil), same: same, bad: s.outcome, parts: g.turned(to, as)}
+		to = g.turned(to, as)
+		s := g.sceneOf(to)
+		a := arrival{key: key, parent: id, via: ev, turn: as, evs: s.enabled(nil), same: same, bad: s.outcome, parts: to}
 		if a.ended = len(a.evs) == 0; a.ended {
 			a.bad = s.conclude(g.stock)
 			if a.bad&oversold != 0 && g.firstBad == 0 {
@@ -275,30 +294,24 @@ func (g *graph) lead(from composition, ev event) (to composition, f footprint, m
 	k, as := g.moveOf(from, ev)
 	to = from
 	if ask, ok := g.ask(k); ok {
-		a := c.answers.want(ask, answer{common: notKnown})
-		if a == nil {
-			return uncomposed, f, nil
-		} else if a.common == notKnown {
-			return uncomposed, f, &a.waiting
+		a := c.answers.want(ask)
+		if !a.sure() {
+			return uncomposed, f, a.missing()
 		}
-		h := c.hearings.want(g.hearing(k, a), reaction{buyer: notKnown})
-		if h == nil {
-			return uncomposed, f, nil
-		} else if h.buyer == notKnown {
-			return uncomposed, f, &h.waiting
+		h := c.hearings.want(g.hearing(k, &a.is))
+		if !h.sure() {
+			return uncomposed, f, h.missing()
 		}
-		f, to.common = a.f, c.commons.at(a.common).turned[as]
-		to.buyers[ev.buyer()-1] = c.buyers.at(h.buyer).turned[as]
+		f, to.common = a.is.f, c.commons.at(a.is.common).turned[as]
+		to.buyers[ev.buyer()-1] = c.buyers.at(int32(h.is)).turned[as]
 	} else {
-		m := c.moves.want(k, move{common: notKnown})
-		if m == nil {
-			return uncomposed, f, nil
-		} else if m.common == notKnown {
-			return uncomposed, f, &m.waiting
+		m := c.moves.want(k)
+		if !m.sure() {
+			return uncomposed, f, m.missing()
 		}
-		f, to.common = m.f, c.commons.at(m.common).turned[as]
+		f, to.common = m.is.f, c.commons.at(m.is.common).turned[as]
 		if n := ev.buyer(); n > 0 {
-			to.buyers[n-1] = c.buyers.at(m.buyer).turned[as]
+			to.buyers[n-1] = c.buyers.at(m.is.buyer).turned[as]
 		}
 	}
 	if !g.changes(from.common, to.common, f) {
@@ -309,13 +322,11 @@ func (g *graph) lead(from composition, ev event) (to composition, f footprint, m
 			continue
 		}
 		k, as := g.reactionOf(from, n, to.common, f)
-		r := c.reactions.want(k, reaction{buyer: notKnown})
-		if r == nil {
-			return uncomposed, f, nil
-		} else if r.buyer == notKnown {
-			return uncomposed, f, &r.waiting
+		r := c.reactions.want(k)
+		if !r.sure() {
+			return uncomposed, f, r.missing()
 		}
-		to.buyers[n-1] = c.buyers.at(r.buyer).turned[as]
+		to.buyers[n-1] = c.buyers.at(int32(r.is)).turned[as]
 	}
 	return to, f, nil
 }

@@ -55,17 +55,20 @@ type here struct {
 // lookAround reads the world's present state.
 func (k *worker) lookAround(tooLong bool) {
 	h := &k.here
-	h.evs = k.w.enabled(h.evs[:0])
+	h.parts = k.w.takeApart(k.w.turns...)
+	s := h.parts.scene
+	if h.evs = h.evs[:0]; k.w.trouble == nil {
+		h.evs = s.enabled(h.evs)
+	}
 	h.bad, h.ended = k.w.outcome, len(h.evs) == 0
 	if tooLong && !h.ended {
 		h.ended, h.evs = true, h.evs[:0]
 		h.bad |= cut
 	}
 	if h.ended {
-		h.bad |= k.w.scene().conclude(k.w.c.Stock)
-		h.final = k.w.scene().final(h.bad)
+		h.bad |= s.conclude(k.w.c.Stock)
+		h.final = s.final(h.bad)
 	}
-	h.parts = k.w.takeApart(k.w.turns...)
 	h.key, h.as, h.same = h.parts.canonical(k.w.turns, h.same)
 }
 

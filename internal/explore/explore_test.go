@@ -39,6 +39,14 @@ func two(t testing.TB, k locks.Kind, hazards ...string) Case {
 	return Case{Kind: k, Buyers: 2, Stock: 1, Hazards: bs, Preemptions: -1, Seed: 1}
 }
 
+// bounded is one unit and so many buyers, with bounds.
+func bounded(t testing.TB, lock string, buyers, preemptions, faults int, hazards []string) Case {
+	t.Helper()
+	c := two(t, kind(t, lock), hazards...)
+	c.Buyers, c.Preemptions, c.Faults = buyers, preemptions, faults
+	return c
+}
+
 func explored(t *testing.T, c Case, cfg Config) *Report {
 	t.Helper()
 	cfg.T, cfg.Workers = t, max(1, cfg.Workers)
@@ -155,8 +163,7 @@ func TestComposingFindsTheSame(t *testing.T) {
 		{"get-then-del", 3, 2, 0, []string{"slow-call"}},
 	} {
 		t.Run(fmt.Sprint(c.lock, c.buyers, c.preemptions, c.hazards), func(t *testing.T) {
-			cs := two(t, kind(t, c.lock), c.hazards...)
-			cs.Buyers, cs.Preemptions, cs.Faults = c.buyers, c.preemptions, c.faults
+			cs := bounded(t, c.lock, c.buyers, c.preemptions, c.faults, c.hazards)
 			composed := explored(t, cs, Config{Workers: 2})
 			played := explored(t, cs, Config{Workers: 2, noCompose: true})
 			require.True(t, composed.Complete)

@@ -17,8 +17,8 @@ type graph struct {
 	mu    sync.Mutex
 	mem   *region // nil when it is this process's alone
 	nodes []node
-	edges []edge  // of all nodes
-	slots []int32 // one more than the node whose key belongs here, or further on; 0 for none
+	edges []edge // of all nodes
+	byKey index  // of nodes
 	limit int
 
 	composer    composer
@@ -118,7 +118,7 @@ const maxStates = 2_000_000
 
 func newGraph(reduce, infer bool) *graph {
 	return &graph{
-		tally: new(tally), reduce: reduce, infer: infer, limit: maxStates, slots: make([]int32, 1<<10),
+		tally: new(tally), reduce: reduce, infer: infer, limit: maxStates, byKey: newIndex(),
 		finals: map[view]struct{}{}, found: make(chan struct{}), composer: newComposer(), scratch: &parts{scene: &scene{}},
 	}
 }
@@ -147,33 +147,12 @@ func (g *graph) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	own := *g.tally
-	g.tally, g.mem, g.nodes, g.edges, g.links, g.slots, g.composer = &own, nil, nil, nil, nil, nil, composer{}
+	g.tally, g.mem, g.nodes, g.edges, g.links, g.byKey, g.composer = &own, nil, nil, nil, nil, index{}, composer{}
 }
 
-// find returns the node of a key, or -1, and the slot where it belongs.
-func (g *graph) find(key view) (id int32, slot int) {
-	mask := len(g.slots) - 1
-	for slot = int(key.A) & mask; g.slots[slot] != 0; slot = (slot + 1) & mask {
-		if id = g.slots[slot] - 1; g.nodes[id].key == key {
-			return id, slot
-		}
-	}
-	return -1, slot
-}
-
-// index makes the newest node the one of its key. At least half of the slots stay free.
-func (g *graph) index() {
-	if g.mem == nil && 2*len(g.nodes) > len(g.slots) {
-		g.slots = make([]int32, 2*len(g.slots))
-		for id := range g.nodes {
-			_, slot := g.find(g.nodes[id].key)
-			g.slots[slot] = int32(id) + 1
-		}
-		return
-	}
-	last := len(g.nodes) - 1
-	_, slot := g.find(g.nodes[last].key)
-	g.slots[slot] = int32(last) + 1
+// find returns the node of a key, or -1.
+func (g *graph) find(key view) int32 {
+	return g.byKey.find(key.A, func(id int32) bool { return g.nodes[id].key == key })
 }
 
 // add makes a node with edges that are to be explored. Where there is no room for
@@ -189,7 +168,7 @@ func (g *graph) add(n node, evs []event) *node {
 	}
 	g.nodes = append(g.nodes, n)
 	if g.reduce {
-		g.index()
+		g.byKey.add(int32(len(g.nodes)-1), func(id int32) uint64 { return g.nodes[id].key.A })
 	}
 	if len(g.nodes) >= g.limit {
 		g.full, g.stop = true, true
@@ -214,7 +193,7 @@ type arrival struct {
 // enter finds or makes the node of a state.
 func (g *graph) enter(a arrival) (id int32) {
 	if g.reduce {
-		if id, _ := g.find(a.key); id >= 0 {
+		if id := g.find(a.key); id >= 0 {
 			return id
 		}
 	}

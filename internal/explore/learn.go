@@ -43,12 +43,12 @@ func (g *graph) turns() []turn { return turnsOf(g.buyers) }
 // internPart keeps a part in every turn, and returns the row of it as it is, or -1
 // when there is no room.
 func internPart[T any](t *table[view, part[T]], all []turn, keys *[len(turns)]view, is func(turn) T) int32 {
-	if id, _ := t.find(keys[asItIs]); id >= 0 {
+	if id := t.find(keys[asItIs]); id >= 0 {
 		return id
 	}
 	var ids [len(turns)]int32
 	for _, as := range all {
-		if ids[as], _ = t.find(keys[as]); ids[as] < 0 {
+		if ids[as] = t.find(keys[as]); ids[as] < 0 {
 			ids[as] = t.add(keys[as], part[T]{is: is(as)})
 		}
 		if ids[as] < 0 {
@@ -78,7 +78,7 @@ func (g *graph) learn(before composition, ev event, f footprint, did deed, after
 		}
 		if changed && g.reacts(before, n, f) {
 			k, as := g.reactionOf(before, n, after.common, f)
-			g.learnBuyer(c.reactions.want(k, reaction{buyer: notKnown}), c.buyers.at(after.buyers[n-1]).turned[as])
+			note(g, c.reactions.want(k), reaction(c.buyers.at(after.buyers[n-1]).turned[as]))
 		} else if before.buyers[n-1] != after.buyers[n-1] {
 			return // that one has moved by its own clock
 		}
@@ -90,53 +90,27 @@ func (g *graph) learn(before composition, ev event, f footprint, did deed, after
 	}
 	ask, ok := g.ask(k)
 	if !ok {
-		g.learnMove(c.moves.want(k, move{common: notKnown}), move{common: common, buyer: buyer, f: f})
+		note(g, c.moves.want(k), move{common: common, buyer: buyer, f: f})
 		return
 	}
 	if did.commands > 1 {
 		return
 	}
 	a := answer{common: common, reply: did.reply, f: f}
-	g.learnBuyer(c.hearings.want(g.hearing(k, &a), reaction{buyer: notKnown}), buyer)
-	g.learnAnswer(c.answers.want(ask, answer{common: notKnown}), a)
+	note(g, c.hearings.want(g.hearing(k, &a)), reaction(buyer))
+	note(g, c.answers.want(ask), a)
 }
 
-// learnMove notes what a move is.
-func (g *graph) learnMove(m *move, is move) {
+// note notes what was seen, and works out what has waited for it.
+func note[V interface{ same(V) bool }](g *graph, l *learnt[V], is V) {
 	switch {
-	case m == nil:
-	case m.common == notKnown:
-		waiting := m.waiting
-		*m = is
+	case l == nil:
+	case !l.known:
+		waiting := l.waiting
+		*l = learnt[V]{is: is, known: true}
 		g.wake(waiting)
 	default:
-		g.broken = g.broken || m.common != is.common || m.buyer != is.buyer
-	}
-}
-
-// learnAnswer notes what a command has come to.
-func (g *graph) learnAnswer(a *answer, is answer) {
-	switch {
-	case a == nil:
-	case a.common == notKnown:
-		waiting := a.waiting
-		*a = is
-		g.wake(waiting)
-	default:
-		g.broken = g.broken || a.common != is.common || a.reply != is.reply
-	}
-}
-
-// learnBuyer notes what a buyer has come to.
-func (g *graph) learnBuyer(r *reaction, is int32) {
-	switch {
-	case r == nil:
-	case r.buyer == notKnown:
-		waiting := r.waiting
-		*r = reaction{buyer: is}
-		g.wake(waiting)
-	default:
-		g.broken = g.broken || r.buyer != is
+		g.broken = g.broken || !l.is.same(is)
 	}
 }
 

@@ -74,16 +74,17 @@ func (w *world) digestRest() view {
 	for _, l := range w.left {
 		v = v.number(uint64(l))
 	}
-	v = v.number(w.budgetGrain(w.slow, w.canBeSlow())).number(w.budgetGrain(w.late, true)).number(uint64(w.outcome))
+	v = v.number(w.budgetGrain(w.slow)).number(w.budgetGrain(w.late)).number(uint64(w.outcome))
 	if w.c.Preemptions >= 0 {
 		v = v.number(uint64(w.hops))
 	}
 	return v.flag(w.dirty).number(w.scriptsNow).flag(w.hopeless).number(w.grain(w.idle))
 }
 
-// budgetGrain is a budget of time in grains, and 0 when it is of no use any more.
-func (w *world) budgetGrain(d time.Duration, ofUse bool) uint64 {
-	if d <= 0 || !ofUse {
+// budgetGrain is a budget of time in grains, and 0 when nothing is left of it: what is
+// of no use any more is taken away.
+func (w *world) budgetGrain(d time.Duration) uint64 {
+	if d <= 0 {
 		return 0
 	}
 	return 1 + w.grain(d)
@@ -130,9 +131,9 @@ func (w *world) withLog(v view, st *serverState, as turn) view {
 // digestBuyer digests what is a buyer's, but for what depends on who is who.
 func (w *world) digestBuyer(b *buyer) view {
 	if w.hasLeft(b) {
-		return newView().number(uint64(b.flags())).number(uint64(w.bought(b)))
+		return newView().number(uint64(b.fate())).number(uint64(w.bought(b)))
 	}
-	v := b.view.number(uint64(b.flags())).number(uint64(w.bought(b))).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
+	v := b.view.number(uint64(b.fate())).number(uint64(w.bought(b))).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
 	for _, sh := range b.circle.shapes {
 		v = v.word(sh)
 	}
@@ -178,14 +179,4 @@ func (w *world) digestMet(v view, b *buyer, as turn) view {
 		v = v.number(w.contentTurned(f.seen, as))
 	}
 	return v
-}
-
-func (b *buyer) flags() int {
-	f := 0
-	for i, on := range []bool{b.done, b.crashed, b.held} {
-		if on {
-			f |= 1 << i
-		}
-	}
-	return f
 }

@@ -35,10 +35,10 @@ const (
 	commonsAt  = linksAt + sharedEdges*int64(unsafe.Sizeof(int32(0)))
 	buyersAt   = commonsAt + sharedParts*(int64(unsafe.Sizeof(row[view, part[common]]{}))+slotsEach)
 	movesAt    = buyersAt + sharedParts*(int64(unsafe.Sizeof(row[view, part[outline]]{}))+slotsEach)
-	reactsAt   = movesAt + sharedMoves*(int64(unsafe.Sizeof(row[moveKey, move]{}))+slotsEach)
-	answersAt  = reactsAt + sharedParts*(int64(unsafe.Sizeof(row[reactionKey, reaction]{}))+slotsEach)
-	hearsAt    = answersAt + sharedMoves*(int64(unsafe.Sizeof(row[askKey, answer]{}))+slotsEach)
-	regionSize = hearsAt + sharedMoves*(int64(unsafe.Sizeof(row[view, reaction]{}))+slotsEach)
+	reactsAt   = movesAt + sharedMoves*(int64(unsafe.Sizeof(row[moveKey, learnt[move]]{}))+slotsEach)
+	answersAt  = reactsAt + sharedParts*(int64(unsafe.Sizeof(row[reactionKey, learnt[reaction]]{}))+slotsEach)
+	hearsAt    = answersAt + sharedMoves*(int64(unsafe.Sizeof(row[askKey, learnt[answer]]{}))+slotsEach)
+	regionSize = hearsAt + sharedMoves*(int64(unsafe.Sizeof(row[view, learnt[reaction]]{}))+slotsEach)
 
 	slotsEach = 2 * int64(unsafe.Sizeof(int32(0))) // a table has twice as many slots as rows
 )
@@ -78,7 +78,7 @@ func (g *graph) liesIn(m *region) {
 	g.tally = (*tally)(at(0))
 	g.nodes = unsafe.Slice((*node)(at(nodesAt)), sharedNodes)[:0]
 	g.edges = unsafe.Slice((*edge)(at(edgesAt)), sharedEdges)[:0]
-	g.slots = unsafe.Slice((*int32)(at(slotsAt)), sharedSlots)
+	g.byKey = index{unsafe.Slice((*int32)(at(slotsAt)), sharedSlots), true}
 	g.links = unsafe.Slice((*int32)(at(linksAt)), sharedEdges)[:0]
 	g.composer.commons.liesIn(at(commonsAt), sharedParts)
 	g.composer.buyers.liesIn(at(buyersAt), sharedParts)
@@ -90,9 +90,8 @@ func (g *graph) liesIn(m *region) {
 
 // liesIn makes t be where rows and then slots for at most so many rows lie.
 func (t *table[K, V]) liesIn(at unsafe.Pointer, many int) {
-	t.fixed = true
 	t.rows = unsafe.Slice((*row[K, V])(at), many)[:0]
-	t.slots = unsafe.Slice((*int32)(unsafe.Add(at, many*int(unsafe.Sizeof(row[K, V]{})))), 2*many)
+	t.index = index{unsafe.Slice((*int32)(unsafe.Add(at, many*int(unsafe.Sizeof(row[K, V]{})))), 2*many), true}
 }
 
 // acquire waits until spin is this process's. Whoever has it keeps it for a

@@ -85,6 +85,7 @@ func (s *sampler) draw(k *worker) error {
 // sample plays schedules drawn at random until the budget is used up, or a
 // thousand have been played when there is none.
 func (r *Report) sample(ctx context.Context, cfg Config, budget time.Duration) error {
+	cfg.noForget = true // no state stands for another here
 	how := cfg.Strategy
 	if how == Auto {
 		how = PCT

@@ -43,6 +43,16 @@ const (
 	isTrailing // it knows what it was refused before
 )
 
+// fate is how b's purchase stands.
+func (b *buyer) fate() (f fate) {
+	for i, is := range [...]bool{b.done, b.crashed, b.held} {
+		if is {
+			f |= 1 << i
+		}
+	}
+	return f
+}
+
 func (b *sketch) alive() bool { return b.is&(isDone|isCrashed) == 0 }
 func (b *sketch) held() bool  { return b.is&isHeldUp != 0 }
 
@@ -64,12 +74,7 @@ func (p trait) waits() bool { return !p.is(isCall) && !p.is(isBlocked) }
 
 // sketch outlines a buyer.
 func (w *world) sketch(b *buyer, pend []trait) sketch {
-	s := sketch{pend: pend, bought: uint8(w.bought(b)), of: b}
-	for i, f := range [...]bool{b.done, b.crashed, b.held} {
-		if f {
-			s.is |= 1 << i
-		}
-	}
+	s := sketch{is: b.fate(), pend: pend, bought: uint8(w.bought(b)), of: b}
 	if len(b.circle.shapes) > 0 || b.token != 0 && b.token == w.shelf.token {
 		s.is |= isAlert
 	}
@@ -115,14 +120,12 @@ func (w *world) setting() setting {
 func (w *world) scene() *scene {
 	w.lookAgain()
 	s := &w.outline
-	s.setting, s.preemptions, s.buyers = w.setting(), w.c.Preemptions, s.buyers[:0]
+	s.setting, s.preemptions = w.setting(), w.c.Preemptions
+	if s.buyers == nil {
+		s.buyers = make([]sketch, len(w.buyers))
+	}
 	for i, b := range w.buyers {
-		if i == len(w.traits) {
-			w.traits = append(w.traits, nil)
-		}
-		k := w.sketch(b, w.traits[i][:0])
-		w.traits[i] = k.pend
-		s.buyers = append(s.buyers, k)
+		s.buyers[i] = w.sketch(b, s.buyers[i].pend[:0])
 	}
 	return s
 }

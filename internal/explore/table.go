@@ -1,17 +1,55 @@
 package explore
 
+// index finds rows by the hashes of their keys. At least half of its slots stay free.
+type index struct {
+	slots []int32 // one more than the row that belongs here, or further on; 0 for none
+	fixed bool    // as in memory that processes share: it doesn't grow
+}
+
+func newIndex() index { return index{slots: make([]int32, 1<<8)} }
+
+// find returns the row of that hash for which is says true, or -1.
+func (x *index) find(hash uint64, is func(row int32) bool) int32 {
+	mask := len(x.slots) - 1
+	for slot := int(hash) & mask; x.slots[slot] != 0; slot = (slot + 1) & mask {
+		if row := x.slots[slot] - 1; is(row) {
+			return row
+		}
+	}
+	return -1
+}
+
+// add makes the newest row, whose key no other has, be found.
+func (x *index) add(row int32, hash func(row int32) uint64) {
+	if !x.fixed && 2*int(row+1) > len(x.slots) {
+		x.slots = make([]int32, 2*len(x.slots))
+		for old := range row {
+			x.put(old, hash(old))
+		}
+	}
+	x.put(row, hash(row))
+}
+
+func (x *index) put(row int32, hash uint64) {
+	mask := len(x.slots) - 1
+	slot := int(hash) & mask
+	for x.slots[slot] != 0 {
+		slot = (slot + 1) & mask
+	}
+	x.slots[slot] = row + 1
+}
+
 // keyed is what a table finds its rows by.
 type keyed interface {
 	comparable
 	hash() uint64
 }
 
-// table finds rows by their keys. In memory that processes share it doesn't grow,
-// and takes no more once it is full.
+// table finds rows by their keys. In memory that processes share it takes no more
+// once it is full.
 type table[K keyed, V any] struct {
-	rows  []row[K, V]
-	slots []int32 // one more than the row that belongs here, or further on; 0 for none
-	fixed bool
+	index
+	rows []row[K, V]
 }
 
 type row[K keyed, V any] struct {
@@ -19,19 +57,11 @@ type row[K keyed, V any] struct {
 	is  V
 }
 
-func newTable[K keyed, V any]() table[K, V] {
-	return table[K, V]{slots: make([]int32, 1<<8)}
-}
+func newTable[K keyed, V any]() table[K, V] { return table[K, V]{index: newIndex()} }
 
-// find returns the row of a key, or -1, and the slot where it belongs.
-func (t *table[K, V]) find(k K) (id int32, slot int) {
-	mask := len(t.slots) - 1
-	for slot = int(k.hash()) & mask; t.slots[slot] != 0; slot = (slot + 1) & mask {
-		if id = t.slots[slot] - 1; t.rows[id].key == k {
-			return id, slot
-		}
-	}
-	return -1, slot
+// find returns the row of a key, or -1.
+func (t *table[K, V]) find(k K) int32 {
+	return t.index.find(k.hash(), func(id int32) bool { return t.rows[id].key == k })
 }
 
 // add makes a row for a key that has none. It returns -1 when there is no room.
@@ -41,24 +71,16 @@ func (t *table[K, V]) add(k K, is V) (id int32) {
 	}
 	id = int32(len(t.rows))
 	t.rows = append(t.rows, row[K, V]{k, is})
-	if !t.fixed && 2*len(t.rows) > len(t.slots) {
-		t.slots = make([]int32, 2*len(t.slots))
-		for i := range t.rows {
-			_, slot := t.find(t.rows[i].key)
-			t.slots[slot] = int32(i) + 1
-		}
-		return id
-	}
-	_, slot := t.find(k)
-	t.slots[slot] = id + 1
+	t.index.add(id, func(id int32) uint64 { return t.rows[id].key.hash() })
 	return id
 }
 
 // want is what is in the row of a key, which is made if there is none; nil when there
 // is no room.
-func (t *table[K, V]) want(k K, unknown V) *V {
-	id, _ := t.find(k)
+func (t *table[K, V]) want(k K) *V {
+	id := t.find(k)
 	if id < 0 {
+		var unknown V
 		id = t.add(k, unknown)
 	}
 	if id < 0 {

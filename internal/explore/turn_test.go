@@ -52,8 +52,7 @@ func TestExchangedBuyersLoseNothing(t *testing.T) {
 		{"leaky-watchdog", 2, -1, 2, false, []string{"crash", "lost-reply"}},
 	} {
 		t.Run(fmt.Sprint(c.lock, c.buyers, c.preemptions, c.hazards), func(t *testing.T) {
-			cs := two(t, kind(t, c.lock), c.hazards...)
-			cs.Buyers, cs.Preemptions, cs.Faults = c.buyers, c.preemptions, c.faults
+			cs := bounded(t, c.lock, c.buyers, c.preemptions, c.faults, c.hazards)
 			exchanged := explored(t, cs, Config{Workers: 2})
 			apart := explored(t, cs, Config{Workers: 2, noTurns: true})
 			require.False(t, exchanged.plain)

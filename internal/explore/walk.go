@@ -117,9 +117,6 @@ func (k *worker) walk(e errand) error {
 		if id, next = k.arrive(id, next, f); len(k.path) > 2*maxEvents {
 			return errCircle
 		}
-		if next.broken {
-			return errParts
-		}
 	}
 	k.came(explored)
 	if k.w.trouble != nil {
@@ -134,8 +131,6 @@ type way struct {
 	ev    event
 	known bool // where it leads
 	key   view // of the state that it goes from
-
-	broken bool // composing has come to something that isn't so
 }
 
 // choose is the graph's.
@@ -179,9 +174,10 @@ func (k *worker) arrive(from int32, on way, f footprint) (to int32, next way) {
 	}
 	g.inferEdges(to, from, on.ev, f.turn)
 	g.composeAll()
-	next = k.chooseFrom(to)
-	next.broken = g.broken
-	return to, next
+	if g.broken {
+		k.w.fail(errParts)
+	}
+	return to, k.chooseFrom(to)
 }
 
 // came notes that a schedule is over. One in which nothing was left to explore,

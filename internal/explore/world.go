@@ -82,8 +82,7 @@ type world struct {
 	outcome    outcome
 	trouble    error // why the schedule says nothing
 	steps      []step
-	outline    scene
-	traits     [][]trait
+	outline    scene // of the state that was looked at last
 	parts      parts // of the state that was digested last
 	running    sync.WaitGroup
 }

@@ -52,10 +52,7 @@ type moveKey struct {
 // move is what it does.
 type move struct {
 	common, buyer int32
-	f             footprint
 }
-
-func (m move) same(o move) bool { return m.common == o.common && m.buyer == o.buyer }
 
 // askKey is a command in what is nobody's, turned so that its sender is the first.
 // With what that comes to, and what the sender makes of the reply, most commands'
@@ -72,10 +69,7 @@ type askKey struct {
 type answer struct {
 	common int32
 	reply  uint64
-	f      footprint
 }
-
-func (a answer) same(o answer) bool { return a.common == o.common && a.reply == o.reply }
 
 // reactionKey is a buyer, turned so that it is the first, and what has changed.
 type reactionKey struct {
@@ -87,11 +81,10 @@ type reactionKey struct {
 // reaction is what the buyer comes to.
 type reaction int32
 
-func (r reaction) same(o reaction) bool { return r == o }
-
 // learnt is something that is known once it was seen.
-type learnt[V interface{ same(V) bool }] struct {
+type learnt[V comparable] struct {
 	is      V
+	f       footprint // of the event
 	known   bool
 	waiting int32 // edges that want to know, as in graph.links
 }
@@ -200,14 +193,14 @@ func (g *graph) ask(k moveKey) (is askKey, ok bool) {
 
 // hearing is where it is found what a buyer makes of a reply. It also knows the
 // time, and whether it asks the same of the same servers as before.
-func (g *graph) hearing(k moveKey, a *answer) view {
+func (g *graph) hearing(k moveKey, a answer, f footprint) view {
 	c := &g.composer
 	v := newView().number(uint64(k.buyer)).number(uint64(k.ev))
 	if c.buyers.at(k.buyer).is.pend[k.ev.index()].is(isOrphan) {
 		return v
 	}
 	from, to := &c.commons.at(k.common).is, &c.commons.at(a.common).is
-	return v.number(a.reply).flag(a.f.wrote).number(uint64(a.f.news)).number(from.content).number(to.content).number(from.now)
+	return v.number(a.reply).flag(f.wrote).number(uint64(f.news)).number(from.content).number(to.content).number(from.now)
 }
 
 // reactionOf is where the reaction of a state's n-th buyer is found, and how it is
@@ -298,18 +291,18 @@ func (g *graph) lead(from composition, ev event) (to composition, f footprint, m
 		if !a.sure() {
 			return uncomposed, f, a.missing()
 		}
-		h := c.hearings.want(g.hearing(k, &a.is))
+		h := c.hearings.want(g.hearing(k, a.is, a.f))
 		if !h.sure() {
 			return uncomposed, f, h.missing()
 		}
-		f, to.common = a.is.f, c.commons.at(a.is.common).turned[as]
+		f, to.common = a.f, c.commons.at(a.is.common).turned[as]
 		to.buyers[ev.buyer()-1] = c.buyers.at(int32(h.is)).turned[as]
 	} else {
 		m := c.moves.want(k)
 		if !m.sure() {
 			return uncomposed, f, m.missing()
 		}
-		f, to.common = m.is.f, c.commons.at(m.is.common).turned[as]
+		f, to.common = m.f, c.commons.at(m.is.common).turned[as]
 		if n := ev.buyer(); n > 0 {
 			to.buyers[n-1] = c.buyers.at(m.is.buyer).turned[as]
 		}

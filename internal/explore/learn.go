@@ -78,7 +78,7 @@ func (g *graph) learn(before composition, ev event, f footprint, did deed, after
 		}
 		if changed && g.reacts(before, n, f) {
 			k, as := g.reactionOf(before, n, after.common, f)
-			note(g, c.reactions.want(k), reaction(c.buyers.at(after.buyers[n-1]).turned[as]))
+			note(g, c.reactions.want(k), reaction(c.buyers.at(after.buyers[n-1]).turned[as]), f)
 		} else if before.buyers[n-1] != after.buyers[n-1] {
 			return // that one has moved by its own clock
 		}
@@ -90,27 +90,27 @@ func (g *graph) learn(before composition, ev event, f footprint, did deed, after
 	}
 	ask, ok := g.ask(k)
 	if !ok {
-		note(g, c.moves.want(k), move{common: common, buyer: buyer, f: f})
+		note(g, c.moves.want(k), move{common, buyer}, f)
 		return
 	}
 	if did.commands > 1 {
 		return
 	}
-	a := answer{common: common, reply: did.reply, f: f}
-	note(g, c.hearings.want(g.hearing(k, &a)), reaction(buyer))
-	note(g, c.answers.want(ask), a)
+	a := answer{common, did.reply}
+	note(g, c.hearings.want(g.hearing(k, a, f)), reaction(buyer), f)
+	note(g, c.answers.want(ask), a, f)
 }
 
 // note notes what was seen, and works out what has waited for it.
-func note[V interface{ same(V) bool }](g *graph, l *learnt[V], is V) {
+func note[V comparable](g *graph, l *learnt[V], is V, f footprint) {
 	switch {
 	case l == nil:
 	case !l.known:
 		waiting := l.waiting
-		*l = learnt[V]{is: is, known: true}
+		*l = learnt[V]{is: is, f: f, known: true}
 		g.wake(waiting)
 	default:
-		g.broken = g.broken || !l.is.same(is)
+		g.broken = g.broken || l.is != is
 	}
 }
 

@@ -22,6 +22,7 @@ type exploreOptions struct {
 	All      bool
 	Together bool // with All: Hazards all together too
 	Buyers   int
+	Masters  int
 	Stock    int
 	TTL      time.Duration
 	Bounds   []string
@@ -77,6 +78,7 @@ func newExploreCmd(a *app, runF func(context.Context, *exploreOptions) error) *c
 	f.StringSliceVar(&o.Hazards, "hazards", []string{"slow-call"}, "what may go wrong, NAME or NAME=TIMES: "+strings.Join(explore.HazardWords(), ", "))
 	f.BoolVar(&o.All, "all", false, "a table of every lock kind under every hazard by itself, and under those that --hazards names together")
 	f.IntVar(&o.Buyers, "buyers", 2, "customers, each in an instance of its own")
+	f.IntVar(&o.Masters, "masters", 0, fmt.Sprintf("independent masters of which a lock takes the majority, %d to %d; 0: one server, or %[1]d for kinds that need several", explore.MinMasters, explore.MaxMasters))
 	f.IntVar(&o.Stock, "stock", 1, "units at the start")
 	f.DurationVar(&o.TTL, "ttl", explore.DefaultTTL, "of the lock, on the fake clock")
 	f.StringSliceVar(&o.Bounds, "bound", nil, "preemptions=N: a buyer that could go on is made to wait at most N times; faults=N: see above")
@@ -117,14 +119,14 @@ func completeExplore(cmd *cobra.Command, a *app) {
 	completeWith(cmd, "dir", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	})
-	for _, number := range []string{"buyers", "stock", "ttl", "seed", "budget", "workers"} {
+	for _, number := range []string{"buyers", "masters", "stock", "ttl", "seed", "budget", "workers"} {
 		completeWith(cmd, number, cobra.NoFileCompletions)
 	}
 }
 
 // cases checks the command line and returns what is to be explored.
 func (a *app) cases(o *exploreOptions) ([]explore.Case, error) {
-	c := explore.Case{Buyers: o.Buyers, Stock: o.Stock, TTL: o.TTL, Seed: o.Seed, Preemptions: -1}
+	c := explore.Case{Buyers: o.Buyers, Masters: o.Masters, Stock: o.Stock, TTL: o.TTL, Seed: o.Seed, Preemptions: -1}
 	hazards, err := parseHazards(o.Hazards)
 	if err != nil {
 		return nil, err

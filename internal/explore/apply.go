@@ -12,7 +12,7 @@ import (
 func (w *world) apply(ev event) footprint {
 	w.lookAgain()
 	f := footprint{hazard: -1}
-	log := w.states[0].log
+	log := w.states[ev.server()].log
 	if h := hazardOf[ev.act()]; h >= 0 {
 		w.left[h]--
 		f.hazard = int8(h)
@@ -20,6 +20,7 @@ func (w *world) apply(ev event) footprint {
 		w.strike()
 	}
 	var b *buyer
+	held := w.contents()
 	if n := ev.buyer(); n > 0 {
 		b = w.buyers[n-1]
 		w.touched[n] = true
@@ -29,15 +30,16 @@ func (w *world) apply(ev event) footprint {
 	}
 	began, now := time.Now(), w.now()
 	w.touches, w.did = 0, deed{}
-	known, token := w.scriptsNow, w.shelf.token
+	known, token := w.scriptsKnown(), w.shelf.token
 	w.hop(ev)
+	w.disturb(ev)
 	switch ev.act() {
 	case deliver, loseReply, loseSend:
-		p := b.pend[ev.index()]
-		f.keys = p.keys
+		p := b.message(ev)
+		f.keys, f.global = p.keys, p.kind == ofPause
 		f.wrote = w.deliver(b, p, ev.act())
 	case giveBack:
-		w.giveBack(b, b.pend[ev.index()])
+		w.giveBack(b, b.message(ev))
 	case crash:
 		w.crash(b)
 	case delay:
@@ -56,7 +58,7 @@ func (w *world) apply(ev event) footprint {
 		w.expireNext()
 	default:
 		f.global = true
-		w.befall(ev.act(), log)
+		w.befall(ev, log)
 	}
 	if w.left[hDelay] == 0 && !w.anybodyHeld() {
 		w.late = 0 // of no use any more
@@ -65,9 +67,18 @@ func (w *world) apply(ev event) footprint {
 	if w.shelf.token != token {
 		f.news |= issued
 	}
-	if w.scriptsNow != known {
+	if w.scriptsKnown() != known {
 		f.news |= scripts
 	}
+	for i := range w.c.Masters {
+		if w.states[i].content.A != held[i] {
+			f.news |= changed << i
+		}
+	}
+	if b != nil && f.news >= changed && b.tries() {
+		f.news |= rival
+	}
+	w.afterwards(ev, f)
 	f.later = w.now() != now
 	f.global = f.global || f.later || f.news&scripts != 0
 	if w.keep {
@@ -124,7 +135,11 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 	if b.held {
 		b.held = false
 	}
-	if p.kind != ofCommand {
+	switch p.kind {
+	case ofPause:
+		w.askAgain(b, p)
+		return false
+	case ofBegin, ofCommit:
 		return w.stepInventory(b, p)
 	}
 	w.mu.Lock()
@@ -141,11 +156,15 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 		w.settle(b, arrivals)
 		return false
 	}
-	seen, view := w.contentToKeep(p), b.view
+	t := b.threadOf(p)
+	if !b.between(p) {
+		b.finds(p.server)
+	}
+	seen, view := w.contentToKeep(p), t.view
 	reply, wrote := w.execute(b, p)
 	if how == loseReply {
 		if wrote {
-			b.trail = nil
+			t.trail = nil
 		}
 		w.saw(b, p, "reply lost")
 		w.lose(p)
@@ -155,11 +174,11 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 	w.mu.Lock()
 	heard := !p.conn.closed // else the buyer has given up on it
 	switch {
-	case !heard:
+	case !heard || b.between(p):
 	case wrote:
-		b.trail = nil
+		t.trail = nil
 	default:
-		b.trail = append(b.trail, b.foldAt(p, view, seen))
+		b.noteFold(t, b.foldAt(p, view, seen))
 	}
 	w.mu.Unlock()
 	if !heard {
@@ -177,7 +196,14 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 
 // saw adds to what b has seen, and when: many a lock counts from when it asked.
 func (w *world) saw(b *buyer, p *pending, reply string) {
-	b.view = b.view.word(p.shape).word(reply).number(p.sent).number(w.now())
+	if b.between(p) {
+		return
+	}
+	t := b.threadOf(p)
+	if w.inOrder {
+		t.view = t.view.number(uint64(p.master()))
+	}
+	t.view = t.view.word(p.shape).word(reply).number(p.sent).number(w.now())
 }
 
 // hear brings the reply to whoever waits for it.
@@ -202,7 +228,8 @@ func (w *world) lose(p *pending) {
 func (w *world) stepInventory(b *buyer, p *pending) (wrote bool) {
 	w.mu.Lock()
 	b.remove(p)
-	b.trail = nil
+	t := b.threadOf(p)
+	t.trail = nil
 	delete(w.waiting, p)
 	arrivals := b.arrivals
 	w.mu.Unlock()
@@ -221,7 +248,7 @@ func (w *world) stepInventory(b *buyer, p *pending) (wrote bool) {
 		b.token = w.shelf.token
 		wrote = true
 	}
-	b.view = b.view.word(p.shape).number(says).number(p.sent).number(w.now())
+	t.view = t.view.word(p.shape).number(says).number(p.sent).number(w.now())
 	if len(w.shelf.orders) > w.c.Stock {
 		w.outcome |= oversold
 	}
@@ -243,7 +270,8 @@ func (w *world) giveBack(b *buyer, p *pending) {
 	delete(w.waiting, p)
 	arrivals := b.arrivals
 	w.mu.Unlock()
-	b.view = b.view.word("return").number(p.sent).number(w.now())
+	t := b.threadOf(p)
+	t.view = t.view.word("return").number(p.sent).number(w.now())
 	p.done <- nil
 	w.settle(b, arrivals)
 }

@@ -16,21 +16,21 @@ func (w *world) crash(b *buyer) {
 	defer w.mu.Unlock()
 	b.crashed = true
 	b.held = false
-	b.pend, b.trail = nil, nil
-	b.view, b.circle = newView(), circle{}
+	b.pend, b.attempt = nil, attempt{}
+	b.forgetAll()
 	b.meetNobody()
 	for c := range b.conns {
 		c.queue = nil
 	}
 }
 
-// befall is what happens to servers.
-func (w *world) befall(a act, log []write) {
-	s, st := w.servers[0], &w.states[0]
-	switch a {
+// befall is what happens to a server.
+func (w *world) befall(ev event, log []write) {
+	s, st := w.servers[ev.server()], &w.states[ev.server()]
+	switch ev.act() {
 	case restart:
 		s.Flush()
-		w.forgetScripts()
+		w.forgetScripts(st)
 		s.Session().Do(nil, []string{"SCRIPT", "FLUSH"})
 		st.log = nil
 	case evict:
@@ -38,9 +38,9 @@ func (w *world) befall(a act, log []write) {
 			s.Delete(e.Key)
 		}
 	case failover1, failover2:
-		w.goBack(s, st, log, int(a-failover1)+1)
+		w.goBack(s, st, log, int(ev.act()-failover1)+1)
 	}
-	w.lookAt(0)
+	w.lookAt(ev.server())
 }
 
 // goBack makes a server what it was before its newest n writes.

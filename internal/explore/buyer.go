@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strconv"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -24,6 +25,7 @@ const (
 	ofBegin               // the purchase reads the stock
 	ofCommit              // the purchase writes stock and order
 	ofCall                // the business call has begun and may return
+	ofPause               // it is about to pause and then ask again; where there are masters
 )
 
 // pending is something of a buyer's that waits for the scheduler.
@@ -35,6 +37,7 @@ type pending struct {
 
 	step func() error // of ofBegin and ofCommit: does it
 	done chan error   // tells the buyer that it happened
+	salt uint64       // of ofPause: who pauses
 
 	seq    int
 	sent   uint64             // when: at the end of the latest step of time, or within the present one
@@ -47,6 +50,17 @@ type pending struct {
 	seen   uint64             // ... what it was refused when the server held this
 	onWay  bool               // it comes to nothing, and leads the buyer back to where it waits
 }
+
+// master is on the way to which of several masters p is, from 1; 0 for none.
+func (p *pending) master() int {
+	if p.conn == nil || p.conn.w.c.Masters == 0 {
+		return 0
+	}
+	return p.server + 1
+}
+
+// lane is the master's as keyBit has it.
+func (p *pending) lane() int { return p.master() - 1 }
 
 // orphan reports whether nobody waits for the reply any more.
 func (p *pending) orphan() bool { return p.conn != nil && p.conn.closed }
@@ -70,12 +84,12 @@ type buyer struct {
 	starting bool // its locker is being made: what that sends has no order with anything
 	done     bool
 	crashed  bool
-	held     bool  // its messages are held up
-	view     view  // what it has seen so far, in its own words
+	held     bool // its messages are held up
+	left     bool // its purchase was over, and nothing of its on its way
+	threads  [MaxMasters + 1]thread
 	met      []int // whose values it knows: itself, and others in the order in which it has seen them
-	trail    []fold
-	circle   circle
-	tokens   int // random values of its own so far
+	tokens   int   // random values of its own so far
+	attempt  attempt
 	lastErr  string
 	events   []history.Event // of its purchase, when wanted
 }
@@ -107,7 +121,7 @@ func (b *buyer) arrive(p *pending) {
 	if b.crashed {
 		return
 	}
-	if b.done && !p.orphan() {
+	if b.left && !p.orphan() {
 		b.w.goesOn()
 	}
 	b.arrivals++
@@ -115,14 +129,23 @@ func (b *buyer) arrive(p *pending) {
 	b.w.seq++
 	p.seq, p.sent, p.keys = b.w.seq, b.w.stamp, b.w.keysOf(p)
 	b.comeUp(p)
+	if b.w.c.Masters > 0 { // whichever master's is the first to come up with it
+		b.w.numberTokens(b, p)
+	}
 	p.shape = shapeOf(p, b.wordFor)
-	if p.kind == ofCommand {
+	switch p.kind {
+	case ofCommand:
 		p.tokens = b.tokens
 		b.recognise(p)
 		b.w.numberTokens(b, p)
 		p.named = shapeOf(p, b.wordFor)
 		b.w.digestWords(p)
-	} else {
+	case ofPause:
+		b.comeToPause(p)
+	case ofBegin:
+		p.named = p.shape
+		b.attempt = attempt{begun: true, since: b.attempt.since}
+	default:
 		p.named = p.shape
 	}
 	switch {
@@ -143,34 +166,46 @@ func (b *buyer) arrive(p *pending) {
 // recognise finds out whether b has come back to p, having sent nothing since
 // that took effect: then it is where it was before, and goes round in a circle.
 func (b *buyer) recognise(p *pending) {
-	content := b.w.contentOf(p)
-	for i := len(b.trail) - 1; i >= 0; i-- {
-		f := b.trail[i]
+	content, t := b.w.contentOf(p), b.threadOf(p)
+	for i := len(t.trail) - 1; i >= 0; i-- {
+		f := t.trail[i]
 		if f.shape != anonymous(p.shape, f.tokens) || b.leftBehindSince(f.seq) {
 			continue
 		}
 		p.shape, p.tokens = f.shape, f.tokens
 		p.folded, p.seen = f.seen == content, f.seen
-		b.circle = circle{at: p, seen: f.seen}
-		for _, on := range b.trail[i+1:] {
-			b.circle.shapes = append(b.circle.shapes, on.shape)
+		t.circle = circle{at: p, seen: f.seen}
+		for _, on := range t.trail[i+1:] {
+			t.circle.shapes = append(t.circle.shapes, on.shape)
 			if on.seen != f.seen {
-				b.circle = circle{}
+				t.circle = circle{}
 				break
 			}
 		}
-		b.view, b.trail, b.tokens = f.view, b.trail[:i], max(f.tokens, b.newest(p))
-		if len(b.pend) == 0 && len(b.circle.shapes) == 0 { // else something may be in words of those whom it has met since
+		t.view, t.trail = f.view, t.trail[:i]
+		if b.w.c.Masters == 0 {
+			b.tokens = max(f.tokens, b.newest(p))
+		}
+		if len(b.pend) == 0 && len(t.circle.shapes) == 0 { // else something may be in words of those whom it has met since
 			b.met = b.met[:f.met]
 		}
 		return
 	}
-	p.onWay = b.circle.at != nil && b.circle.seen == content && slices.Contains(b.circle.shapes, p.shape)
+	p.onWay = t.circle.at != nil && t.circle.seen == content && slices.Contains(t.circle.shapes, p.shape)
 }
 
 // foldAt is the point at which b waits with p.
 func (b *buyer) foldAt(p *pending, v view, seen uint64) fold {
 	return fold{shape: p.shape, view: v, seen: seen, tokens: p.tokens, met: len(b.met), seq: p.seq}
+}
+
+// noteFold notes a point to which b may come back. On several masters, where longer
+// ways round lead through a pause, that is only the latest of each.
+func (b *buyer) noteFold(t *thread, f fold) {
+	if b.w.c.Masters > 0 {
+		t.trail = nil
+	}
+	t.trail = append(t.trail, f)
 }
 
 // leftBehindSince reports whether a command that was sent since is still on its
@@ -185,7 +220,7 @@ func (b *buyer) leftBehindSince(seq int) bool {
 // their way, to arrive in every order. Called with w.mu held.
 func (b *buyer) giveUp(p *pending) {
 	for _, o := range b.pend {
-		if o != p && o.orphan() && formOf(o.shape) == formOf(p.shape) {
+		if o != p && o.orphan() && o.server == p.server && formOf(o.shape) == formOf(p.shape) {
 			b.remove(p)
 			return
 		}
@@ -195,7 +230,15 @@ func (b *buyer) giveUp(p *pending) {
 // hasGivenUp reports whether b waits no more for a command that looks like p, and
 // has come to it again: what is held up isn't let go for that.
 func (b *buyer) hasGivenUp(p *pending) bool {
-	return slices.ContainsFunc(b.pend, func(o *pending) bool { return o.orphan() && formOf(o.shape) == formOf(p.shape) })
+	return slices.ContainsFunc(b.pend, func(o *pending) bool { return o.orphan() && o.server == p.server && formOf(o.shape) == formOf(p.shape) })
+}
+
+// message is the one that an event is about, or nil.
+func (b *buyer) message(ev event) *pending {
+	if i := ev.position(len(b.pend), func(i int) int { return b.pend[i].master() }); i >= 0 {
+		return b.pend[i]
+	}
+	return nil
 }
 
 // remove takes p away.
@@ -221,33 +264,61 @@ func (w *world) newBuyer(n int) *buyer {
 
 // connect makes new clients.
 func (b *buyer) connect() {
-	dial := func(_ context.Context, _, _ string) (net.Conn, error) {
-		b.w.mu.Lock()
-		defer b.w.mu.Unlock()
-		c := b.w.dial(b, 0)
-		if b.w.over { // an error here would be logged
-			c.broken = errOver
-		}
-		b.conns[c] = struct{}{}
-		return c, nil
+	b.clients = locks.Clients{Shape: cluster.Single, Dial: b.dial}
+	if b.w.c.Masters > 0 {
+		b.clients.Shape = cluster.Quorum
 	}
-	b.clients = locks.Clients{
-		Shape: cluster.Single,
-		Redis: redis.NewClient(&redis.Options{
-			Addr: nowhereAddr, Dialer: dial, Protocol: 3, DisableIdentity: true,
+	for i := range b.w.servers {
+		addr := addrOf(i)
+		client := redis.NewClient(&redis.Options{
+			Addr: addr, Dialer: b.dial, Protocol: 3, DisableIdentity: true,
 			MaxRetries: -1, DialerRetries: 1, PoolSize: 64, ReadTimeout: -1, WriteTimeout: -1,
 			ReadBufferSize: 1024, WriteBufferSize: 1024, // connections come and go with schedules
 			ContextTimeoutEnabled:    true,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		}),
-		Dial:  dial,
-		Addrs: []string{nowhereAddr},
+		})
+		b.clients.Addrs = append(b.clients.Addrs, addr)
+		if b.w.c.Masters > 0 {
+			b.clients.Masters = append(b.clients.Masters, client)
+		} else {
+			b.clients.Redis = client
+		}
 	}
 }
 
-// nowhereAddr is announced as the server's address. It is numeric, so that a
-// lock that dials it by itself finds nobody at once, without asking for a name.
-const nowhereAddr = "127.0.0.1:1"
+// disconnect closes the clients.
+func (b *buyer) disconnect() {
+	if b.clients.Redis != nil {
+		_ = b.clients.Redis.Close()
+	}
+	for _, c := range b.clients.Masters {
+		_ = c.Close()
+	}
+}
+
+// dial reaches a server by its announced address.
+func (b *buyer) dial(_ context.Context, _, addr string) (net.Conn, error) {
+	b.w.mu.Lock()
+	defer b.w.mu.Unlock()
+	server := 0
+	for i := range b.w.servers {
+		if addr == addrOf(i) {
+			server = i
+		}
+	}
+	c := b.w.dial(b, server)
+	if b.w.over { // an error here would be logged
+		c.broken = errOver
+	}
+	b.conns[c] = struct{}{}
+	return c, nil
+}
+
+// addrOf is announced as a server's address. It is numeric, so that a lock that
+// dials it by itself finds nobody at once, without asking for a name.
+func addrOf(server int) string { return nowhereHost + strconv.Itoa(1+server) }
+
+const nowhereHost = "127.0.0.1:"
 
 // source draws what depends on nothing but what its buyer has seen. A generator
 // of the usual kind would remember how often it was asked, so that two states
@@ -263,10 +334,11 @@ type source struct {
 
 // Uint64 implements rand.Source.
 func (s *source) Uint64() uint64 {
+	s.b.pause(s.salt & 0xff)
 	s.b.w.mu.Lock()
 	defer s.b.w.mu.Unlock()
-	if s.seen != s.b.view {
-		s.seen, s.drawn = s.b.view, 0
+	if seen := s.b.seen(); s.seen != seen {
+		s.seen, s.drawn = seen, 0
 	}
 	s.drawn++
 	v := s.seen.number(s.salt)

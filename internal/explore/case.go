@@ -22,6 +22,7 @@ import (
 type Case struct {
 	Kind    locks.Kind
 	Buyers  int // each in an instance of its own, each wanting one unit
+	Masters int // independent ones that make up the majority; 0 for one server, or three for a kind that needs several
 	Stock   int
 	TTL     time.Duration // 0 means DefaultTTL; the clock is fake, so it costs nothing
 	Hazards []Budget
@@ -37,8 +38,13 @@ type Case struct {
 // DefaultTTL is the second incident's.
 const DefaultTTL = 2 * time.Second
 
-// MaxBuyers bounds the buyers of a case.
-const MaxBuyers = 8
+// MaxBuyers bounds the buyers of a case, MinMasters and MaxMasters its independent
+// masters, if it has any.
+const (
+	MaxBuyers  = 8
+	MinMasters = 3
+	MaxMasters = 5
+)
 
 // The case's names for the lock's key and the article.
 const (
@@ -62,6 +68,9 @@ func (c Case) withDefaults() Case {
 	if c.TTL == 0 {
 		c.TTL = DefaultTTL
 	}
+	if c.Masters == 0 && !slices.Contains(c.Kind.Topologies, cluster.Single) {
+		c.Masters = MinMasters
+	}
 	return c
 }
 
@@ -74,14 +83,18 @@ func (c Case) Check() error {
 		return hint.Wrap(fmt.Errorf("explore: a stock of %d", c.Stock), "give at least one unit of stock")
 	case c.TTL != 0 && c.TTL < time.Second:
 		return hint.Wrap(fmt.Errorf("explore: a TTL of %s", c.TTL), "give a TTL of at least 1s: the clock is fake, and a long one costs no time")
+	case c.Masters != 0 && (c.Masters < MinMasters || c.Masters > MaxMasters):
+		return hint.Wrap(fmt.Errorf("explore: %d masters", c.Masters), "from %d to %d independent masters can be explored", MinMasters, MaxMasters)
+	case c.Masters != 0 && !slices.Contains(c.Kind.Topologies, cluster.Quorum):
+		return fmt.Errorf("explore: %s doesn't lock on several independent masters", c.Kind.Name)
 	}
 	return Unexplorable(c.Kind)
 }
 
 // Unexplorable returns why a lock kind can't be explored, nil when it can.
 func Unexplorable(k locks.Kind) error {
-	if !slices.Contains(k.Topologies, cluster.Single) {
-		return fmt.Errorf("%s isn't explored: it needs %v servers, and one is simulated", k.Name, k.Topologies)
+	if !slices.Contains(k.Topologies, cluster.Single) && !slices.Contains(k.Topologies, cluster.Quorum) {
+		return fmt.Errorf("%s isn't explored: it needs %v servers, and one or several masters are simulated", k.Name, k.Topologies)
 	}
 	return nil
 }

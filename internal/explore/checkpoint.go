@@ -10,7 +10,7 @@ import (
 	"github.com/oversell/oversell/internal/hint"
 )
 
-const checkpointVersion = 4
+const checkpointVersion = 5
 
 type saved struct {
 	Version int
@@ -45,8 +45,8 @@ type savedEdge struct {
 
 // fingerprint is what two explorations must have in common to be one.
 func (c Case) fingerprint() string {
-	return fmt.Sprintf("%s buyers=%d stock=%d ttl=%s hazards=%v faults=%d preemptions=%d seed=%d",
-		c.Kind.Name, c.Buyers, c.Stock, c.TTL, c.Hazards, c.Faults, c.Preemptions, c.Seed)
+	return fmt.Sprintf("%s buyers=%d masters=%d stock=%d ttl=%s hazards=%v faults=%d preemptions=%d seed=%d",
+		c.Kind.Name, c.Buyers, c.Masters, c.Stock, c.TTL, c.Hazards, c.Faults, c.Preemptions, c.Seed)
 }
 
 // save returns what is needed to go on later.

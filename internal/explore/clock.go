@@ -203,7 +203,8 @@ func (w *world) refuseAnew(ks []kept) []kept {
 func (w *world) refuse(b *buyer, p *pending) []byte {
 	w.mu.Lock()
 	b.remove(p)
-	b.trail = append(b.trail, b.foldAt(p, b.view, p.seen))
+	t := b.threadOf(p)
+	b.noteFold(t, b.foldAt(p, t.view, p.seen))
 	p.conn.head, p.conn.await = nil, p
 	w.mu.Unlock()
 	return w.inVain(b, p)

@@ -39,7 +39,7 @@ type outline struct {
 
 // maxOutlined is how many pending messages of a buyer an outline has room for.
 // States with more of them aren't composed.
-const maxOutlined = 8
+const maxOutlined = 12
 
 // moveKey is an event in the parts that decide what it does, turned so that its
 // buyer is the first.
@@ -156,8 +156,17 @@ func (g *graph) turned(from composition, as turn) composition {
 }
 
 // composable reports whether what an event does can be told from parts: no time
-// passes with it.
-func composable(a act) bool { return a != pass && a != delay && a != expire }
+// passes with it, and nobody's values are numbered anew.
+func (g *graph) composable(is composition, ev event) bool {
+	switch ev.act() {
+	case pass, delay, expire:
+		return false
+	case deliver:
+		b := g.composer.buyers.at(is.buyers[ev.buyer()-1]).is.sketch()
+		return !b.pend[b.position(ev)].is(isPause)
+	}
+	return true
+}
 
 // moveOf is where an event of a state is found, and how the state is turned there;
 // the same turn undoes it.
@@ -174,7 +183,7 @@ func (g *graph) moveOf(from composition, ev event) (k moveKey, as turn) {
 	}
 	as = firstTurn(n)
 	k.common, k.buyer = c.commons.at(from.common).turned[as], c.buyers.at(from.buyers[n-1]).turned[as]
-	k.ev = makeEvent(ev.act(), 1, ev.index())
+	k.ev = ev.of(1)
 	return k, as
 }
 
@@ -184,7 +193,8 @@ func (g *graph) ask(k moveKey) (is askKey, ok bool) {
 	if a := k.ev.act(); k.buyer < 0 || a != deliver && a != loseReply && a != loseSend {
 		return is, false
 	}
-	b, i := &g.composer.buyers.at(k.buyer).is, k.ev.index()
+	b := &g.composer.buyers.at(k.buyer).is
+	i := b.sketch().position(k.ev)
 	if b.is&(isAlert|isHeldUp) != 0 || !b.pend[i].is(isCommand) {
 		return is, false
 	}
@@ -196,7 +206,7 @@ func (g *graph) ask(k moveKey) (is askKey, ok bool) {
 func (g *graph) hearing(k moveKey, a answer, f footprint) view {
 	c := &g.composer
 	v := newView().number(uint64(k.buyer)).number(uint64(k.ev))
-	if c.buyers.at(k.buyer).is.pend[k.ev.index()].is(isOrphan) {
+	if b := c.buyers.at(k.buyer).is.sketch(); b.pend[b.position(k.ev)].is(isOrphan) && g.masters == 0 {
 		return v
 	}
 	from, to := &c.commons.at(k.common).is, &c.commons.at(a.common).is
@@ -221,7 +231,7 @@ func (g *graph) changes(from, to int32, f footprint) bool {
 // reacts reports whether the n-th buyer of a state may react to what others do.
 func (g *graph) reacts(from composition, n int, f footprint) bool {
 	is := g.composer.buyers.at(from.buyers[n-1]).is.is
-	return is&isAlert != 0 || is&isTrailing != 0 && f.news&scripts != 0
+	return is&(isAlert|isCalm) != 0 || is&isTrailing != 0 && f.news&scripts != 0
 }
 
 // composeAll works out the edges of nodes that are new, and of those that come of
@@ -245,7 +255,7 @@ func (g *graph) compose(id, at int32) {
 	n := &g.nodes[id]
 	edge := n.first + at
 	ev := g.edges[edge].ev
-	if n.parts.common < 0 || !composable(ev.act()) {
+	if n.parts.common < 0 || !g.composable(n.parts, ev) {
 		return
 	}
 	to, f, missing := g.lead(n.parts, ev)
@@ -341,7 +351,7 @@ func (g *graph) canonical(is composition) (key view, as turn, same []turn) {
 func (g *graph) sceneOf(is composition) *scene {
 	c := &g.composer
 	s := g.scratch.scene
-	s.setting, s.preemptions, s.buyers = c.commons.at(is.common).is.setting, g.preemptions, s.buyers[:0]
+	s.setting, s.preemptions, s.masters, s.buyers = c.commons.at(is.common).is.setting, g.preemptions, g.masters, s.buyers[:0]
 	for n := range g.buyers {
 		s.buyers = append(s.buyers, *c.buyers.at(is.buyers[n]).is.sketch())
 	}

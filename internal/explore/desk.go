@@ -397,13 +397,13 @@ func (p *player) buy(ctx context.Context, n int, retry time.Duration, gatedCall 
 		return conn, other.Close()
 	}
 	client := redis.NewClient(&redis.Options{
-		Addr: nowhereAddr, Dialer: dial, Protocol: 3, DisableIdentity: true,
+		Addr: addrOf(0), Dialer: dial, Protocol: 3, DisableIdentity: true,
 		MaxRetries: -1, DialerRetries: 1, PoolSize: 64, ReadTimeout: -1, WriteTimeout: -1,
 		ContextTimeoutEnabled:    true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	defer client.Close()
-	clients := locks.Clients{Shape: cluster.Single, Redis: client, Dial: dial, Addrs: []string{nowhereAddr}}
+	clients := locks.Clients{Shape: cluster.Single, Redis: client, Dial: dial, Addrs: []string{addrOf(0)}}
 	l, err := p.c.Kind.New(ctx, clients, locks.Options{RetryEvery: retry})
 	if err != nil {
 		return fmt.Errorf("make the lock %s: %w", p.c.Kind.Name, err)

@@ -1,6 +1,9 @@
 package explore
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 var errNotACircle = errors.New("a command that was refused before took effect the second time, although nothing had changed")
 
@@ -60,6 +63,18 @@ func (b *sketch) couldGoOn() bool {
 	return false
 }
 
+// behind reports whether something is still on its way of an attempt before the
+// present one. It arrives before there is another: else a buyer could stand in its own
+// way for ever.
+func (b *sketch) behind() bool {
+	return slices.ContainsFunc(b.pend, func(p trait) bool { return p.is(isOld) && !p.is(isOrphan) })
+}
+
+// anybodyTries reports whether a buyer tries to get the lock, or gives back what it took.
+func (s *scene) anybodyTries() bool {
+	return slices.ContainsFunc(s.buyers, func(b sketch) bool { return b.is&isTrying != 0 })
+}
+
 func (s *scene) ofBuyer(evs []event, at int) []event {
 	b := &s.buyers[at]
 	if b.is&isCrashed != 0 {
@@ -68,9 +83,10 @@ func (s *scene) ofBuyer(evs []event, at int) []event {
 	for i, p := range b.pend {
 		switch {
 		case p.is(isCall):
-			evs = append(evs, makeEvent(giveBack, at+1, i))
+			evs = append(evs, b.event(giveBack, at+1, i))
+		case p.is(isPause) && (b.behind() || b.is&isClashing != 0 && s.anybodyTries()):
 		case !p.is(isTwin) && !p.is(isBlocked):
-			evs = append(evs, makeEvent(deliver, at+1, i))
+			evs = append(evs, b.event(deliver, at+1, i))
 		}
 	}
 	return evs
@@ -88,10 +104,10 @@ func (s *scene) hazards(evs []event) []event {
 				continue
 			}
 			if s.left[hLostReply] > 0 {
-				evs = append(evs, makeEvent(loseReply, at+1, i))
+				evs = append(evs, b.event(loseReply, at+1, i))
 			}
 			if s.left[hLostSend] > 0 {
-				evs = append(evs, makeEvent(loseSend, at+1, i))
+				evs = append(evs, b.event(loseSend, at+1, i))
 			}
 		}
 		if s.left[hCrash] > 0 && len(b.pend) > 0 {
@@ -104,17 +120,28 @@ func (s *scene) hazards(evs []event) []event {
 	if s.left[hExpiry] > 0 && s.anyTTL {
 		evs = append(evs, makeEvent(expire, 0, 0))
 	}
-	if s.left[hFailover] > 0 && s.logged > 0 {
-		evs = append(evs, makeEvent(failover1, 0, 0))
-		if s.logged > 1 {
-			evs = append(evs, makeEvent(failover2, 0, 0))
+	if s.masters == 0 {
+		return s.ofServer(evs, 0, func(a act) event { return makeEvent(a, 0, 0) })
+	}
+	for i := range s.masters {
+		evs = s.ofServer(evs, i, func(a act) event { return makeEvent(a, 0, 0).at(i) })
+	}
+	return evs
+}
+
+// ofServer lists what can happen to a server.
+func (s *scene) ofServer(evs []event, i int, make func(act) event) []event {
+	if s.left[hFailover] > 0 && s.logged[i] > 0 {
+		evs = append(evs, make(failover1))
+		if s.logged[i] > 1 {
+			evs = append(evs, make(failover2))
 		}
 	}
-	if s.left[hRestart] > 0 && s.anything {
-		evs = append(evs, makeEvent(restart, 0, 0))
+	if s.left[hRestart] > 0 && s.anything[i] {
+		evs = append(evs, make(restart))
 	}
-	if s.left[hEviction] > 0 && s.anything {
-		evs = append(evs, makeEvent(evict, 0, 0))
+	if s.left[hEviction] > 0 && s.anything[i] {
+		evs = append(evs, make(evict))
 	}
 	return evs
 }

@@ -16,8 +16,8 @@ const (
 	loseSend             // a command is lost
 	failover1            // a replica without the newest write takes over
 	failover2            // ... without the newest two
-	restart              // the server loses everything
-	evict                // the server evicts a key
+	restart              // a server loses everything
+	evict                // a server evicts a key
 )
 
 var actNames = [...]string{"deliver", "return", "time", "crash", "delay", "expiry", "lose-reply", "lose-command", "failover-1", "failover-2", "restart", "evict"}
@@ -28,26 +28,55 @@ func (a act) String() string { return actNames[a] }
 var hazardOf = [...]int{-1, -1, -1, hCrash, hDelay, hExpiry, hLostReply, hLostSend, hFailover, hFailover, hRestart, hEviction}
 
 // event is one choice: what, whose, and which of the buyer's pending messages.
-// In one state every event that can happen has a value of its own, and the
+// Of several masters it also says which: the message is one of those on their way
+// to it. In one state every event that can happen has a value of its own, and the
 // same event keeps its value while others happen.
 type event uint32
 
 func makeEvent(a act, buyer, index int) event {
-	return event(uint32(a)<<16 | uint32(buyer)<<8 | uint32(index))
+	return event(uint32(a)<<16 | uint32(buyer)<<12 | uint32(index))
 }
 
-func (e event) act() act   { return act(e >> 16) }
-func (e event) buyer() int { return int(e >> 8 & 0xff) } // 0 for none
-func (e event) index() int { return int(e & 0xff) }
+// at is the event at one of several masters, numbered from 0.
+func (e event) at(master int) event { return e&^0xf00 | event(master+1)<<8 }
+
+// of is the same event of another buyer.
+func (e event) of(buyer int) event { return e&^0xf000 | event(buyer)<<12 }
+
+func (e event) act() act    { return act(e >> 16) }
+func (e event) buyer() int  { return int(e >> 12 & 0xf) } // 0 for none
+func (e event) master() int { return int(e >> 8 & 0xf) }  // from 1; 0 for none, or the only server
+func (e event) index() int  { return int(e & 0xff) }
+
+// server is where it happens.
+func (e event) server() int { return max(0, e.master()-1) }
 
 func (e event) String() string {
-	switch {
-	case e.buyer() == 0:
-		return e.act().String()
-	case e.act() == deliver || e.act() == giveBack || e.act() == loseReply || e.act() == loseSend:
-		return fmt.Sprintf("%s %d.%d", e.act(), e.buyer(), e.index())
+	text := e.act().String()
+	if e.buyer() > 0 {
+		text = fmt.Sprintf("%s %d", text, e.buyer())
+		if e.act() == deliver || e.act() == giveBack || e.act() == loseReply || e.act() == loseSend {
+			text = fmt.Sprintf("%s.%d", text, e.index())
+		}
 	}
-	return fmt.Sprintf("%s %d", e.act(), e.buyer())
+	if e.master() > 0 {
+		text = fmt.Sprintf("%s@%d", text, e.master())
+	}
+	return text
+}
+
+// position is where the message of an event stands in a list of a buyer's, of which
+// master says on the way to which of several masters each is, 0 for none. It is -1
+// when there is no such message.
+func (e event) position(many int, master func(i int) int) int {
+	at := 0
+	for e.master() > 0 && at < many && master(at) != e.master() {
+		at++
+	}
+	if at += e.index(); at >= many || master(at) != e.master() {
+		return -1
+	}
+	return at
 }
 
 func independent(a, b event, fa, fb footprint) bool {
@@ -68,12 +97,37 @@ const (
 	everyKey     = ^uint64(inventoryBit)
 )
 
-// keyBit is a key's bit; several keys may share one.
+// laneBits is how many bits the keys of each of several masters have.
+const laneBits = 12
+
+// keyBit is a key's bit; several keys may share one. server is a master, if there
+// are several, or -1.
 func keyBit(server int, key string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := 0; i < len(key); i++ {
 		h = (h ^ uint64(key[i])) * 1099511628211
 	}
-	h ^= uint64(server) * 0x9e3779b97f4a7c15
+	if server >= 0 {
+		return 1 << (uint64(server)*laneBits + h%laneBits)
+	}
 	return 1 << (h % 63)
+}
+
+// turned is the same footprint with masters exchanged, but for where it leads.
+func (f footprint) turned(as turn) footprint {
+	if turns[as].servers == turns[asItIs].servers {
+		return f
+	}
+	const (
+		lane  = 1<<laneBits - 1
+		lanes = 1<<(maxTurned*laneBits) - 1
+		news  = changed * (1<<maxTurned - 1)
+	)
+	to := f
+	to.keys, to.news = f.keys&^lanes, f.news&^news
+	for i := range maxTurned {
+		to.keys |= f.keys >> (i * laneBits) & lane << (as.server(i) * laneBits)
+		to.news |= f.news >> i & changed << as.server(i)
+	}
+	return to
 }

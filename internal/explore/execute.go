@@ -23,14 +23,14 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 			w.fail(fmt.Errorf("%s isn't explored: it uses %s, and commands that wait on the server aren't simulated", w.c.Kind.Name, no))
 			return []byte("-ERR not simulated\r\n"), false
 		}
-		w.noteScript(args)
+		w.noteScript(st, args)
 	}
 	key := w.memoKey(p)
 	if known, ok := w.recall(p, key); ok {
 		reply = known
-		w.owe(p.batch[0])
+		st.scripts.owe(p.batch[0])
 	} else {
-		w.loadOwed()
+		w.loadOwed(p.server)
 		for _, args := range p.batch {
 			reply = p.conn.sess.Do(reply, args)
 		}
@@ -110,7 +110,7 @@ func (w *world) sameExpiry(p *pending, before []embedded.Entry, reply []byte) bo
 }
 
 // noteScript keeps track of the script cache.
-func (w *world) noteScript(args []string) {
+func (w *world) noteScript(st *serverState, args []string) {
 	var text string
 	switch name := upper(args[0]); {
 	case name == "EVAL" && len(args) > 1:
@@ -118,17 +118,16 @@ func (w *world) noteScript(args []string) {
 	case name == "SCRIPT" && len(args) > 2 && strings.EqualFold(args[1], "LOAD"):
 		text = args[2]
 	case name == "SCRIPT" && len(args) > 1 && strings.EqualFold(args[1], "FLUSH"):
-		w.forgetScripts()
+		w.forgetScripts(st)
 		return
 	default:
 		return
 	}
-	if w.cached[text] && !w.forgot || w.loaded[text] {
+	if w.cached[text] && !st.scripts.forgot || st.scripts.loaded[text] {
 		return
 	}
 	w.dirty = true
-	w.loaded[text] = true
-	w.scriptsNow ^= newView().word(text).A
+	st.scripts.load(text)
 	w.startAfresh()
 	if w.learn && !w.cached[text] {
 		w.cached[text] = true
@@ -142,37 +141,57 @@ func (w *world) startAfresh() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, b := range w.buyers {
-		b.trail, b.circle = nil, circle{}
-		for _, p := range b.pend {
-			p.folded = false
-		}
+		b.startAfresh()
 	}
+}
+
+// scriptCache is what has become of a server's scripts since the start.
+type scriptCache struct {
+	forgot bool            // it has been emptied
+	loaded map[string]bool // scripts loaded since
+	owed   []string        // of those, the ones that the server was spared
+	digest uint64          // of what it holds
+}
+
+func (c *scriptCache) load(text string) {
+	if c.loaded == nil {
+		c.loaded = map[string]bool{}
+	}
+	c.loaded[text] = true
+	c.digest ^= newView().word(text).A
 }
 
 // owe notes a script that the server would know by now, had its outcome not been
 // remembered.
-func (w *world) owe(args []string) {
-	if w.forgot && strings.EqualFold(args[0], "EVAL") {
-		w.owed = append(w.owed, args[1])
+func (c *scriptCache) owe(args []string) {
+	if c.forgot && strings.EqualFold(args[0], "EVAL") {
+		c.owed = append(c.owed, args[1])
 	}
 }
 
-// loadOwed makes servers know those scripts, before they execute anything.
-func (w *world) loadOwed() {
-	for _, text := range w.owed {
-		for _, s := range w.servers {
-			s.Session().Do(nil, []string{"SCRIPT", "LOAD", text})
-		}
+// loadOwed makes a server know those scripts, before it executes anything.
+func (w *world) loadOwed(server int) {
+	c := &w.states[server].scripts
+	for _, text := range c.owed {
+		w.servers[server].Session().Do(nil, []string{"SCRIPT", "LOAD", text})
 	}
-	w.owed = w.owed[:0]
+	c.owed = c.owed[:0]
 }
 
-// forgetScripts empties the servers' script caches.
-func (w *world) forgetScripts() {
-	w.dirty, w.forgot, w.scriptsNow = true, true, 1
+// forgetScripts empties a server's script cache.
+func (w *world) forgetScripts(st *serverState) {
+	w.dirty = true
+	st.scripts = scriptCache{forgot: true, digest: 1}
 	w.startAfresh()
-	clear(w.loaded)
-	w.owed = w.owed[:0]
+}
+
+// scriptsKnown is a digest of the scripts that servers know.
+func (w *world) scriptsKnown() uint64 {
+	v := newView()
+	for i := range w.states {
+		v = v.number(w.states[i].scripts.digest)
+	}
+	return v.A
 }
 
 // unplayable names a command that can't be executed at once.

@@ -105,7 +105,8 @@ func (w *world) untouched(n int) bool { return !w.touched[n] }
 func (w *world) has(ev event) bool {
 	if n := ev.buyer(); n > 0 && ev.act() <= giveBack {
 		b := w.buyers[n-1]
-		return !b.crashed && ev.index() < len(b.pend) && (b.pend[ev.index()].kind == ofCall) == (ev.act() == giveBack)
+		p := b.message(ev)
+		return !b.crashed && p != nil && (p.kind == ofCall) == (ev.act() == giveBack)
 	}
 	for _, e := range w.enabled(nil) {
 		if e == ev {

@@ -49,6 +49,7 @@ type Config struct {
 
 	noCompose bool // play every edge whose outcome doesn't follow from another order
 	noForget  bool // what a buyer has seen who has left still tells states apart
+	inOrder   bool // which of several masters has answered first tells states apart
 }
 
 // Progress is how far an exploration is.
@@ -133,8 +134,8 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 		cfg.noForget = true
 	case errors.Is(err, errParts):
 		cfg.noCompose = true
-	case errors.As(err, &differs) && !(cfg.noForget && cfg.noTurns):
-		cfg.noForget, cfg.noTurns, cfg.noCompose = true, true, true
+	case errors.As(err, &differs) && !(cfg.noForget && cfg.noTurns && cfg.inOrder):
+		cfg.noForget, cfg.noTurns, cfg.noCompose, cfg.inOrder = true, true, true, true
 	default:
 		return err
 	}
@@ -197,7 +198,7 @@ func (r *Report) exhaustOnce(ctx context.Context, cfg Config, budget time.Durati
 func (cfg Config) graph(c Case) *graph {
 	g := newGraph(!cfg.Unreduced, !cfg.Unreduced && !cfg.noInfer && c.Preemptions < 0)
 	g.composes = !cfg.Unreduced && !cfg.noInfer && !cfg.noCompose && c.Buyers <= maxTurned
-	g.buyers, g.stock, g.preemptions = c.Buyers, c.Stock, c.Preemptions
+	g.buyers, g.masters, g.stock, g.preemptions = c.Buyers, c.Masters, c.Stock, c.Preemptions
 	g.scratch.scene.buyers = make([]sketch, c.Buyers)
 	return g
 }

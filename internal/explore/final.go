@@ -9,7 +9,7 @@ import "slices"
 // remains are the keys that servers hold.
 type remains struct {
 	many uint8 // tooMany when there are more than are kept
-	keys [2]remaining
+	keys [3]remaining
 }
 
 const tooMany = 255
@@ -28,7 +28,7 @@ func (w *world) remains() (r remains) {
 			if int(r.many) == len(r.keys) {
 				return remains{many: tooMany}
 			}
-			r.keys[r.many] = remaining{newView().number(uint64(i)).word(e.Key).word(e.Type).flag(e.TTL > 0).A, uint8(st.owner[e.Key])}
+			r.keys[r.many] = remaining{newView().word(e.Key).word(e.Type).flag(e.TTL > 0).A, uint8(st.owner[e.Key])}
 			r.many++
 		}
 	}
@@ -50,7 +50,7 @@ func (s *scene) final(bad outcome) view {
 			return 0
 		}
 		b := &s.buyers[n-1]
-		return 1 + uint64(b.bought)<<8 | uint64(b.is&^(isAlert|isTrailing))
+		return 1 + uint64(b.bought)<<8 | uint64(b.is&^(isAlert|isTrailing|isCalm|isTrying|isClashing))
 	}
 	var fates []uint64
 	for i := range s.buyers {
@@ -63,7 +63,7 @@ func (s *scene) final(bad outcome) view {
 	}
 	if s.remains.many != tooMany {
 		for _, r := range s.remains.keys[:s.remains.many] {
-			v = v.number(r.key).number(fate(r.owner))
+			v = v.plus(newView().number(r.key).number(fate(r.owner))) // which server holds what doesn't count
 		}
 	}
 	return v

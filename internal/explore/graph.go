@@ -24,6 +24,7 @@ type graph struct {
 	composer    composer
 	composes    bool
 	buyers      int
+	masters     int
 	stock       int
 	preemptions int
 	links       []int32 // for each edge, one more than the next that waits for the same; 0 for none
@@ -98,11 +99,13 @@ type footprint struct {
 }
 
 // news is what others may react to besides what servers hold, as bits.
-type news uint8
+type news uint16
 
 const (
 	issued  news = 1 << iota // a fencing token, so that nobody else's is the newest
 	scripts                  // other ones than before are known to a server
+	rival                    // who has changed what a master holds tries to get the lock
+	changed                  // the first of several masters holds something else than before; the next bits are of the others
 )
 
 const (
@@ -245,7 +248,7 @@ func (es edges) mirrorFresh(fresh func(int) bool) {
 		if first == 0 {
 			first = who
 		}
-		if original := makeEvent(es[i].ev.act(), first, es[i].ev.index()); who != first {
+		if original := es[i].ev.of(first); who != first {
 			es[i].to, es[i].f = mirrored, footprint{keys: uint64(es.at(original))}
 		}
 	}
@@ -263,7 +266,7 @@ func (es edges) follow(e *edge) (to int32, f footprint) {
 		return e.to, e.f
 	}
 	o := &es[e.f.keys]
-	f = o.f
+	f = o.f.turned(e.f.turn)
 	f.turn = e.f.turn.back().then(o.f.turn)
 	return o.to, f
 }
@@ -282,8 +285,9 @@ func (g *graph) inferEdges(id, before int32, b event, turned turn) {
 	for i := range es {
 		if a := &es[i]; a.to == unexplored {
 			if to, f, ok := g.diamond(from, b, fb, turned.back().event(a.ev)); ok {
-				f.turn = turned.back().then(f.turn)
-				a.to, a.f = to, f
+				turn := turned.back().then(f.turn)
+				a.to, a.f = to, f.turned(turned)
+				a.f.turn = turn
 				n.open--
 				g.open--
 				g.inferred++

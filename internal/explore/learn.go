@@ -1,6 +1,10 @@
 package explore
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
 
 // intern keeps a state's parts, and returns them with buyers exchanged.
 func (g *graph) intern(p *parts, as turn) composition {
@@ -10,7 +14,7 @@ func (g *graph) intern(p *parts, as turn) composition {
 	c := &g.composer
 	whole := composition{common: internPart(&c.commons, g.turns(), &p.common, func(t turn) common {
 		is := common{p.content[t], p.now, p.scene.setting}
-		is.last, is.remains = uint8(t.of(int(is.last))), is.remains.turned(t)
+		is.setting = is.setting.turned(t)
 		return is
 	})}
 	if whole.common < 0 {
@@ -21,16 +25,7 @@ func (g *graph) intern(p *parts, as turn) composition {
 		if len(b.pend) > maxOutlined {
 			return uncomposed
 		}
-		is := outline{is: b.is, bought: b.bought, many: uint8(len(b.pend))}
-		copy(is.pend[:], b.pend)
-		outlined := func(t turn) outline {
-			is := is
-			for j, p := range b.of.pend {
-				is.words[j] = p.words[t]
-			}
-			return is
-		}
-		if whole.buyers[i] = internPart(&c.buyers, g.turns(), &p.buyers[i], outlined); whole.buyers[i] < 0 {
+		if whole.buyers[i] = internPart(&c.buyers, g.turns(), &p.buyers[i], b.outlined); whole.buyers[i] < 0 {
 			return uncomposed
 		}
 	}
@@ -38,7 +33,7 @@ func (g *graph) intern(p *parts, as turn) composition {
 }
 
 // turns are those of the graph's buyers.
-func (g *graph) turns() []turn { return turnsOf(g.buyers) }
+func (g *graph) turns() []turn { return turnsOf(g.buyers, g.masters) }
 
 // internPart keeps a part in every turn, and returns the row of it as it is, or -1
 // when there is no room.
@@ -64,10 +59,36 @@ func internPart[T any](t *table[view, part[T]], all []turn, keys *[len(turns)]vi
 	return ids[asItIs]
 }
 
+// outlined is b's outline with buyers and masters exchanged.
+func (b *sketch) outlined(as turn) outline {
+	is := outline{is: b.is, bought: b.bought, many: uint8(len(b.pend))}
+	var room [maxOutlined]int
+	order := room[:len(b.pend)]
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(as.place(b.pend[i].master()), as.place(b.pend[j].master())) })
+	for i, at := range order {
+		is.pend[i], is.words[i] = b.pend[at], b.of.pend[at].words[as]
+		if m := is.pend[i].master(); m > 0 {
+			is.pend[i] = is.pend[i]&(1<<masterBits-1) | trait(1+as.server(m-1))<<masterBits
+		}
+	}
+	return is
+}
+
+// place is where what is on the way to a master comes among a buyer's messages.
+func (t turn) place(master int) int {
+	if master == 0 {
+		return MaxMasters // what goes to no master comes last, or there are none
+	}
+	return t.server(master - 1)
+}
+
 // learn notes what an event has done that was played: before and after are the
 // states' parts, in the same order of buyers.
 func (g *graph) learn(before composition, ev event, f footprint, did deed, after composition) {
-	if before.common < 0 || after.common < 0 || !composable(ev.act()) || f.later {
+	if before.common < 0 || after.common < 0 || !g.composable(before, ev) || f.later {
 		return
 	}
 	c := &g.composer

@@ -80,7 +80,7 @@ const maxMemo = 50_000
 // script returns the digest of the script that a command runs, or the name of a
 // command that costs as much. It is "" when it isn't remembered, or the server may
 // not know it.
-func (w *world) script(args []string) string {
+func (w *world) script(c *scriptCache, args []string) string {
 	if w.memo == nil || len(args) < 2 {
 		return ""
 	}
@@ -89,7 +89,7 @@ func (w *world) script(args []string) string {
 	}
 	switch name := upper(args[0]); name {
 	case "EVALSHA":
-		if text, ok := w.memo.texts[args[1]]; ok && (!w.forgot || w.loaded[text]) {
+		if text, ok := w.memo.texts[args[1]]; ok && (!c.forgot || c.loaded[text]) {
 			return args[1]
 		}
 	case "EVAL":
@@ -142,7 +142,7 @@ func (w *world) memoKey(p *pending) string {
 		return ""
 	}
 	args := p.batch[0]
-	digest := w.script(args)
+	digest := w.script(&w.states[p.server].scripts, args)
 	if digest == "" {
 		return ""
 	}

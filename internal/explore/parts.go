@@ -78,7 +78,7 @@ func (w *world) digestRest() view {
 	if w.c.Preemptions >= 0 {
 		v = v.number(uint64(w.hops))
 	}
-	return v.flag(w.dirty).number(w.scriptsNow).flag(w.hopeless).number(w.grain(w.idle))
+	return v.flag(w.dirty).flag(w.hopeless).number(w.grain(w.idle))
 }
 
 // budgetGrain is a budget of time in grains, and 0 when nothing is left of it: what is
@@ -94,9 +94,10 @@ func (w *world) budgetGrain(d time.Duration) uint64 {
 // buyers exchanged. The content is without times.
 func (w *world) digestServers(rest view, as turn) (v view, content uint64) {
 	v = rest
-	held := newView()
+	held, from := newView(), as.back()
 	for i := range w.states {
-		st := &w.states[i]
+		st := &w.states[from.server(i)]
+		v = v.number(st.scripts.digest)
 		for i := range st.entries {
 			e := &st.entries[i]
 			d := w.entryAs(e, st.owner, as).flag(e.TTL > 0)
@@ -133,21 +134,34 @@ func (w *world) digestBuyer(b *buyer) view {
 	if w.hasLeft(b) {
 		return newView().number(uint64(b.fate())).number(uint64(w.bought(b)))
 	}
-	v := b.view.number(uint64(b.fate())).number(uint64(w.bought(b))).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
-	for _, sh := range b.circle.shapes {
-		v = v.word(sh)
+	v := newView().number(uint64(b.fate())).number(uint64(w.bought(b))).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
+	if w.c.Masters > 0 {
+		return v.flag(b.attempt.begun).flag(b.attempt.stirred).flag(b.attempt.clash).number(uint64(b.attempt.clashes))
 	}
-	for _, f := range b.trail {
-		v = v.word(f.shape).also(f.view).number(uint64(f.met))
-	}
+	v = b.threads[0].digest(v)
 	for _, p := range b.pend {
-		if v = v.word(p.named); p.orphan() {
-			v = v.number(0).flag(w.blocked(p))
-			continue
-		}
-		v = v.number(1 + p.sent).flag(w.blocked(p))
+		v = w.digestPending(v, p)
 	}
 	return v
+}
+
+// digest adds what b's thread is about, but for what depends on who is who.
+func (t *thread) digest(v view) view {
+	v = v.also(t.view)
+	for _, sh := range t.circle.shapes {
+		v = v.word(sh)
+	}
+	for _, f := range t.trail {
+		v = v.word(f.shape).also(f.view).number(uint64(f.met))
+	}
+	return v
+}
+
+func (w *world) digestPending(v view, p *pending) view {
+	if v = v.word(p.named); p.orphan() {
+		return v.number(0).flag(w.blocked(p))
+	}
+	return v.number(1 + p.sent).flag(w.blocked(p))
 }
 
 // hasLeft reports whether it doesn't matter any more what b has seen: its purchase
@@ -172,10 +186,38 @@ func (w *world) digestMet(v view, b *buyer, as turn) view {
 	for _, m := range b.met {
 		v = v.number(uint64(as.of(m)))
 	}
-	if len(b.circle.shapes) > 0 {
-		v = v.number(w.contentTurned(b.circle.seen, as))
+	if w.c.Masters == 0 {
+		return w.digestSeen(v, &b.threads[0], as)
 	}
-	for _, f := range b.trail {
+	from := as.back()
+	if !w.forgets || !b.done { // else only what is left of it goes on
+		for i := range b.threads {
+			t := &b.threads[from.server(i)]
+			v = w.digestSeen(t.digest(v), t, as)
+		}
+	}
+	for i := range w.c.Masters + 1 {
+		for _, p := range b.pend {
+			if m := p.master(); m == 0 && i == w.c.Masters || m > 0 && as.server(m-1) == i {
+				v = w.digestPending(v.number(uint64(i)), p).flag(b.attempt.old(p))
+			}
+		}
+	}
+	if a := &b.attempt; a.alike() || b.clashing() && b.pausing() != nil {
+		for i := range a.found {
+			v = v.number(w.contentTurned(a.found[from.server(i)], as))
+		}
+	}
+	return v
+}
+
+// digestSeen adds what servers held when the buyer of a thread was refused, with buyers
+// exchanged.
+func (w *world) digestSeen(v view, t *thread, as turn) view {
+	if len(t.circle.shapes) > 0 {
+		v = v.number(w.contentTurned(t.circle.seen, as))
+	}
+	for _, f := range t.trail {
 		v = v.number(w.contentTurned(f.seen, as))
 	}
 	return v

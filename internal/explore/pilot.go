@@ -96,7 +96,7 @@ func (w *world) neverGrants() error {
 		}
 	}
 	switch {
-	case strings.Contains(says, "dial tcp") || strings.Contains(says, nowhereAddr):
+	case strings.Contains(says, "dial tcp") || strings.Contains(says, nowhereHost):
 		return hint.Wrap(fmt.Errorf("%s opens connections of its own: %s", w.c.Kind.Name, says),
 			"use the clients, or the Dial, that New is given")
 	case says != "":

@@ -85,7 +85,7 @@ func newPlayer(ctx context.Context, c Case, node cluster.Node) *player {
 	p := &player{c: c, node: node, table: newDesk(c)}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.admin = redis.NewClient(&redis.Options{
-		Addr:            nowhereAddr,
+		Addr:            addrOf(0),
 		Dialer:          func(ctx context.Context, _, _ string) (net.Conn, error) { return node.Dial(ctx) },
 		DisableIdentity: true,
 	})

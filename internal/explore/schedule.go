@@ -22,6 +22,7 @@ type Schedule struct {
 	Property    Property `json:"property"`
 	Shortest    bool     `json:"shortest"`
 	Buyers      int      `json:"buyers"`
+	Masters     int      `json:"masters,omitempty"` // independent ones; 0 for one server
 	Stock       int      `json:"stock"`
 	TTLMS       int64    `json:"ttl_ms"`
 	Hazards     []Budget `json:"hazards"`
@@ -37,7 +38,7 @@ func (x *Counterexample) Schedule() Schedule {
 	c := x.Case
 	return Schedule{
 		Schema: ScheduleSchema, Lock: c.Kind.Name, Property: x.Property, Shortest: x.Shortest,
-		Buyers: c.Buyers, Stock: c.Stock, TTLMS: c.TTL.Milliseconds(), Hazards: c.Hazards,
+		Buyers: c.Buyers, Masters: c.Masters, Stock: c.Stock, TTLMS: c.TTL.Milliseconds(), Hazards: c.Hazards,
 		Faults: c.Faults, Preemptions: c.Preemptions, Seed: c.Seed, Tale: x.Tale, Steps: x.Steps,
 	}
 }
@@ -61,7 +62,7 @@ func ParseSchedule(data []byte) (Schedule, error) {
 // Case is what the schedule is one of, for a lock kind of that name.
 func (s Schedule) Case(k locks.Kind) Case {
 	return Case{
-		Kind: k, Buyers: s.Buyers, Stock: s.Stock, TTL: time.Duration(s.TTLMS) * time.Millisecond,
+		Kind: k, Buyers: s.Buyers, Masters: s.Masters, Stock: s.Stock, TTL: time.Duration(s.TTLMS) * time.Millisecond,
 		Hazards: s.Hazards, Faults: s.Faults, Preemptions: s.Preemptions, Seed: s.Seed,
 	}
 }
@@ -76,6 +77,9 @@ func (s Schedule) events() ([]event, error) {
 		if ev.buyer() > s.Buyers {
 			return nil, fmt.Errorf("step %d: %q: there are %d buyers", i+1, st.Pick, s.Buyers)
 		}
+		if ev.master() > s.Masters {
+			return nil, fmt.Errorf("step %d: %q: there are %d masters", i+1, st.Pick, s.Masters)
+		}
 		evs = append(evs, ev)
 	}
 	if len(evs) == 0 {
@@ -86,7 +90,8 @@ func (s Schedule) events() ([]event, error) {
 
 // parseEvent reads what event.String writes.
 func parseEvent(text string) (event, error) {
-	name, rest, _ := strings.Cut(text, " ")
+	what, at, placed := strings.Cut(text, "@")
+	name, rest, _ := strings.Cut(what, " ")
 	for i, n := range actNames {
 		if n != name {
 			continue
@@ -104,7 +109,15 @@ func parseEvent(text string) (event, error) {
 				}
 			}
 		}
-		return makeEvent(act(i), buyer, index), nil
+		ev := makeEvent(act(i), buyer, index)
+		if placed {
+			master, err := strconv.Atoi(at)
+			if err != nil || master < 1 || master > MaxMasters {
+				break
+			}
+			ev = ev.at(master - 1)
+		}
+		return ev, nil
 	}
 	return 0, fmt.Errorf("%q is no event", text)
 }

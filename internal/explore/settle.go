@@ -21,6 +21,9 @@ func (w *world) settle(b *buyer, arrivals int) {
 func (w *world) pauseFor(b *buyer, arrivals int) {
 	w.mu.Lock()
 	came := !b.alive() || b.arrivals != arrivals
+	if w.c.Masters > 0 && b.waits() {
+		came = true // whoever pauses says so
+	}
 	limit := pauseLimit
 	if !b.waits() {
 		limit = w.c.TTL / 25
@@ -61,13 +64,14 @@ func (w *world) walk(b *buyer) bool {
 	}
 	p := b.pend[i]
 	p.onWay = false
-	if b.circle.at == nil || b.circle.seen != w.contentOf(p) {
+	t := b.threadOf(p)
+	if t.circle.at == nil || t.circle.seen != w.contentOf(p) {
 		w.mu.Unlock()
 		return false
 	}
 	b.remove(p)
 	arrivals := b.arrivals
-	b.trail = append(b.trail, b.foldAt(p, b.view, b.circle.seen))
+	b.noteFold(t, b.foldAt(p, t.view, t.circle.seen))
 	w.mu.Unlock()
 	reply := w.inVain(b, p)
 	w.hear(p, reply)

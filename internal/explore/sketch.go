@@ -4,6 +4,7 @@ package explore
 type scene struct {
 	setting
 	buyers      []sketch
+	masters     int // 0 for one server
 	preemptions int // at most; less than 0 for no bound
 }
 
@@ -14,13 +15,13 @@ type setting struct {
 	hops          int16
 	outcome       outcome
 	units, orders int16
-	canBeSlow     bool // a call may still take longer
-	late          bool // there is time left for delays
-	anyTTL        bool // a key has an expiry
-	anything      bool // there is a key
-	logged        uint8
-	hopeless      bool // time has passed, and brought nothing
-	vain          bool // it has brought nothing but renewals for long
+	canBeSlow     bool              // a call may still take longer
+	late          bool              // there is time left for delays
+	anyTTL        bool              // a key has an expiry
+	anything      [MaxMasters]bool  // which servers hold a key
+	logged        [MaxMasters]uint8 // how many of its newest writes each may lose
+	hopeless      bool              // time has passed, and brought nothing
+	vain          bool              // it has brought nothing but renewals for long
 	remains       remains
 }
 
@@ -41,6 +42,9 @@ const (
 	isHeldUp
 	isAlert    // it waits for a change of what a server holds, or has the newest fencing token
 	isTrailing // it knows what it was refused before
+	isCalm     // nobody has stirred what it found in its attempt to get the lock
+	isTrying   // it is in the middle of one, or something of one is on its way
+	isClashing // it waits until nobody else does
 )
 
 // fate is how b's purchase stands.
@@ -56,8 +60,19 @@ func (b *buyer) fate() (f fate) {
 func (b *sketch) alive() bool { return b.is&(isDone|isCrashed) == 0 }
 func (b *sketch) held() bool  { return b.is&isHeldUp != 0 }
 
-// trait says what a pending message is, as bits.
-type trait uint8
+// turned is the same with buyers and servers exchanged.
+func (s setting) turned(as turn) setting {
+	to := s
+	to.last, to.remains = uint8(as.of(int(s.last))), s.remains.turned(as)
+	for i := range s.anything {
+		to.anything[as.server(i)], to.logged[as.server(i)] = s.anything[i], s.logged[i]
+	}
+	return to
+}
+
+// trait says what a pending message is, as bits, and on the way to which of several
+// masters.
+type trait uint16
 
 const (
 	isCommand trait = 1 << iota
@@ -65,7 +80,40 @@ const (
 	isOrphan  // nobody waits for the reply
 	isBlocked // it would only go round in a circle
 	isTwin    // an orphan like the one before it: it doesn't matter which comes first
+	isPause   // its buyer is about to ask again
+	isOld     // it was sent before its buyer's present attempt
 )
+
+// masterBits is where in a trait the number of the master begins.
+const masterBits = 12
+
+func (p trait) master() int { return int(p >> masterBits) }
+
+// position is where the message of an event stands.
+func (b *sketch) position(ev event) int {
+	return ev.position(len(b.pend), func(i int) int { return b.pend[i].master() })
+}
+
+// place is which of the messages to the same master the i-th is.
+func (b *sketch) place(i int) int {
+	n := 0
+	for b.pend[i].master() > 0 && i-n > 0 && b.pend[i-n-1].master() == b.pend[i].master() {
+		n++
+	}
+	if b.pend[i].master() == 0 {
+		return i
+	}
+	return n
+}
+
+// event is what may happen to b's i-th message.
+func (b *sketch) event(a act, buyer, i int) event {
+	ev := makeEvent(a, buyer, b.place(i))
+	if m := b.pend[i].master(); m > 0 {
+		ev = ev.at(m - 1)
+	}
+	return ev
+}
 
 func (p trait) is(t trait) bool { return p&t != 0 }
 
@@ -75,11 +123,21 @@ func (p trait) waits() bool { return !p.is(isCall) && !p.is(isBlocked) }
 // sketch outlines a buyer.
 func (w *world) sketch(b *buyer, pend []trait) sketch {
 	s := sketch{is: b.fate(), pend: pend, bought: uint8(w.bought(b)), of: b}
-	if len(b.circle.shapes) > 0 || b.token != 0 && b.token == w.shelf.token {
+	if b.circling() || b.pausing() != nil || b.token != 0 && b.token == w.shelf.token {
 		s.is |= isAlert
 	}
-	if len(b.trail) > 0 {
+	if b.trailing() {
 		s.is |= isTrailing
+	}
+	if w.c.Masters > 0 && b.tries() {
+		if b.attempt.alike() {
+			s.is |= isCalm
+		}
+		if b.pausing() == nil || len(b.pend) > 1 {
+			s.is |= isTrying
+		} else if b.clashing() {
+			s.is |= isClashing
+		}
 	}
 	for i, p := range b.pend {
 		var t trait
@@ -88,10 +146,16 @@ func (w *world) sketch(b *buyer, pend []trait) sketch {
 			t = isCommand
 		case ofCall:
 			t = isCall
+		case ofPause:
+			t = isPause
+		}
+		t |= trait(p.master()) << masterBits
+		if b.attempt.old(p) {
+			t |= isOld
 		}
 		if p.orphan() {
 			t |= isOrphan
-			if i > 0 && b.pend[i-1].orphan() && b.pend[i-1].shape == p.shape {
+			if i > 0 && b.pend[i-1].orphan() && b.pend[i-1].shape == p.shape && b.pend[i-1].server == p.server {
 				t |= isTwin
 			}
 		}
@@ -106,21 +170,24 @@ func (w *world) sketch(b *buyer, pend []trait) sketch {
 
 // setting outlines what is nobody's.
 func (w *world) setting() setting {
-	st := &w.states[0]
-	return setting{
+	s := setting{
 		left: w.left, last: uint8(w.last), hops: int16(w.hops), outcome: w.outcome,
 		units: int16(w.shelf.units), orders: int16(len(w.shelf.orders)),
 		canBeSlow: w.canBeSlow(), late: w.late > 0,
-		anyTTL: w.anyTTL(), anything: len(st.entries) > 0, logged: uint8(min(2, len(st.log))),
-		hopeless: w.hopeless, vain: w.inVainForLong(), remains: w.remains(),
+		anyTTL: w.anyTTL(), hopeless: w.hopeless, vain: w.inVainForLong(), remains: w.remains(),
 	}
+	for i := range w.states {
+		st := &w.states[i]
+		s.anything[i], s.logged[i] = len(st.entries) > 0, uint8(min(2, len(st.log)))
+	}
+	return s
 }
 
 // scene outlines the world.
 func (w *world) scene() *scene {
 	w.lookAgain()
 	s := &w.outline
-	s.setting, s.preemptions = w.setting(), w.c.Preemptions
+	s.setting, s.preemptions, s.masters = w.setting(), w.c.Preemptions, w.c.Masters
 	if s.buyers == nil {
 		s.buyers = make([]sketch, len(w.buyers))
 	}

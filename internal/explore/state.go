@@ -14,6 +14,7 @@ type serverState struct {
 	owner   map[string]int   // whose each key is: who made it, or changed its value last
 	content view             // of entries without their expiry
 	log     []write          // commands that changed something, for failover
+	scripts scriptCache
 }
 
 // write is a command that changed something.
@@ -52,9 +53,7 @@ func (w *world) resetServers() {
 	}
 	if w.dirty {
 		w.loadScripts()
-		w.dirty, w.forgot, w.scriptsNow = false, false, 0
-		clear(w.loaded)
-		w.owed = w.owed[:0]
+		w.dirty = false
 	}
 }
 
@@ -112,12 +111,14 @@ func (w *world) forget(server int) {
 	defer w.mu.Unlock()
 	for _, b := range w.buyers {
 		for _, p := range b.pend {
-			if p.folded && p.server == server && p.seen != w.contentOf(p) {
+			if p.folded && p.kind == ofCommand && p.server == server && p.seen != w.contentOf(p) {
 				p.folded = false
 			}
 		}
-		if b.circle.at != nil && b.circle.at.server == server && b.circle.seen != w.contentOf(b.circle.at) {
-			b.circle = circle{}
+		for i := range b.threads {
+			if c := &b.threads[i].circle; c.at != nil && c.at.server == server && c.seen != w.contentOf(c.at) {
+				*c = circle{}
+			}
 		}
 	}
 }
@@ -143,7 +144,7 @@ func (w *world) contentOf(p *pending) uint64 {
 }
 
 // about reports whether a command may have to do with an entry.
-func (p *pending) about(e *embedded.Entry) bool { return keyBit(p.server, e.Key)&p.keys != 0 }
+func (p *pending) about(e *embedded.Entry) bool { return keyBit(p.lane(), e.Key)&p.keys != 0 }
 
 func (w *world) contentAs(p *pending, as turn) uint64 {
 	return w.digest(&w.states[p.server], p.about, as).A
@@ -213,19 +214,37 @@ func (w *world) entryAs(e *embedded.Entry, owner map[string]int, as turn) view {
 // blocked reports whether delivering p would only go round in a circle: it was
 // refused before, and nothing has changed on the server since.
 func (w *world) blocked(p *pending) bool {
-	return p.folded && p.seen == w.contentOf(p)
+	return p.folded && (p.kind == ofPause || p.seen == w.contentOf(p))
 }
 
-// keyNow is the lock's key as it is told.
+// keyNow is the lock's key as it is told. Of several masters it is there when a
+// majority of them has it for the same owner.
 type keyNow struct {
-	There bool
-	Owner int
-	Value string
-	TTL   time.Duration // 0 for none
+	There  bool
+	Owner  int
+	Value  string
+	TTL    time.Duration // 0 for none
+	Owners []int         // of each of several masters, 0 for nobody
 }
 
 func (w *world) keyNow() keyNow {
-	st := &w.states[0]
+	if w.c.Masters == 0 {
+		return w.keyAt(0)
+	}
+	var k keyNow
+	many := map[int]int{}
+	for i := range w.states {
+		at := w.keyAt(i)
+		k.Owners = append(k.Owners, at.Owner)
+		if many[at.Owner]++; at.There && at.Owner > 0 && many[at.Owner] > w.c.Masters/2 {
+			k.There, k.Owner, k.Value, k.TTL = true, at.Owner, at.Value, at.TTL
+		}
+	}
+	return k
+}
+
+func (w *world) keyAt(server int) keyNow {
+	st := &w.states[server]
 	e := find(st.entries, w.c.key())
 	if e == nil {
 		if len(st.entries) == 0 {

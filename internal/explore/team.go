@@ -69,13 +69,14 @@ func (tm *team) worker(f func(k *worker) error) error {
 		return err
 	}
 	defer w.close()
+	w.inOrder = tm.cfg.inOrder
 	w.beat, w.plain = &tm.beat, tm.cfg.Unreduced && !tm.cfg.recall
 	if err := w.pilot(); err != nil {
 		_ = w.end()
 		return err
 	}
 	if !tm.cfg.noTurns && !w.drawsValues {
-		w.turns = turnsOf(len(w.buyers))
+		w.turns = turnsOf(len(w.buyers), w.c.Masters)
 	}
 	w.forgets = !tm.cfg.noForget && !w.lingers && !w.fresh
 	if err := f(&worker{w: w, beat: &tm.beat, chance: tm.crew.Add(1) << 40, over: &tm.over, naps: tm.naps}); err != nil {

@@ -102,6 +102,17 @@ func (w *world) tell() (steps []Step, tale []string) {
 }
 
 func (t *teller) keyText(k keyNow) string {
+	if k.Owners != nil {
+		var text []string
+		for _, o := range k.Owners {
+			if o == 0 {
+				text = append(text, "-")
+				continue
+			}
+			text = append(text, letter(o))
+		}
+		return strings.Join(text, " ")
+	}
 	if !k.There {
 		return "free"
 	}
@@ -147,14 +158,34 @@ func (t *teller) text(s *step) string {
 		t.say("%s's process dies%s.", who, state)
 		return "dies"
 	case restart:
-		t.say("The server restarts without its data.")
-		return "server restarts empty"
+		t.say("%s restarts without its data.", capital(server(s.ev)))
+		return server(s.ev) + " restarts empty"
 	case evict:
-		t.say("The server evicts the key.")
-		return "server evicts the key"
+		t.say("%s evicts the key.", capital(server(s.ev)))
+		return server(s.ev) + " evicts the key"
 	}
-	t.say("A replica takes over that doesn't have the newest %s.", map[act]string{failover1: "write", failover2: "two writes"}[s.ev.act()])
-	return "failover, newest " + map[act]string{failover1: "write", failover2: "2 writes"}[s.ev.act()] + " lost"
+	of, at := "", ""
+	if m := s.ev.master(); m > 0 {
+		of, at = fmt.Sprintf(" of master %d", m), fmt.Sprintf(" of master %d", m)
+	}
+	t.say("A replica%s takes over that doesn't have the newest %s.", of, map[act]string{failover1: "write", failover2: "two writes"}[s.ev.act()])
+	return "failover" + at + ", newest " + map[act]string{failover1: "write", failover2: "2 writes"}[s.ev.act()] + " lost"
+}
+
+// server is what an event happens to.
+func server(ev event) string {
+	if m := ev.master(); m > 0 {
+		return fmt.Sprintf("master %d", m)
+	}
+	return "server"
+}
+
+// capital is how a sentence begins with it.
+func capital(server string) string {
+	if server == "server" {
+		return "The server"
+	}
+	return strings.ToUpper(server[:1]) + server[1:]
 }
 
 func (t *teller) timePassed(s *step) string {
@@ -182,8 +213,14 @@ func (t *teller) message(s *step, who string) string {
 		return fmt.Sprintf("reads stock: %d", s.units)
 	case s.p.kind == ofCommit:
 		return t.commit(s, who)
+	case s.p.kind == ofPause:
+		t.say("%s asks again.", who)
+		return "asks again"
 	}
 	text := lettered(commandText(s.what)) + " → " + lettered(replyText(s.reply))
+	if m := s.ev.master(); m > 0 {
+		text = fmt.Sprintf("@%d %s", m, text)
+	}
 	if s.ev.act() == loseReply {
 		t.say("The reply to %s's command is lost with its connection.", who)
 		text += ", reply lost"

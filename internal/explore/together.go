@@ -28,6 +28,7 @@ var aMoment = 300 * time.Millisecond
 type job struct {
 	Lock        string
 	Buyers      int
+	Masters     int
 	Stock       int
 	TTL         time.Duration
 	Hazards     []Budget
@@ -40,6 +41,7 @@ type job struct {
 	NoTurns     bool
 	NoForget    bool
 	NoCompose   bool
+	InOrder     bool
 	StuckAfter  time.Duration
 	Number, Of  int      // of the process, from 1
 	Draw        Strategy // how to draw schedules, "" for exploring every one
@@ -100,12 +102,12 @@ func Help(t *testing.T, kind func(name string) (locks.Kind, error), in io.Reader
 		return err
 	}
 	c := Case{
-		Kind: k, Buyers: j.Buyers, Stock: j.Stock, TTL: j.TTL, Hazards: j.Hazards,
+		Kind: k, Buyers: j.Buyers, Masters: j.Masters, Stock: j.Stock, TTL: j.TTL, Hazards: j.Hazards,
 		Faults: j.Faults, Preemptions: j.Preemptions, Seed: j.Seed,
 	}
 	cfg := Config{
 		T: t, Workers: 1, Unreduced: j.Unreduced, StuckAfter: j.StuckAfter,
-		recall: j.Recall, noInfer: j.NoInfer, noTurns: j.NoTurns, noForget: j.NoForget, noCompose: j.NoCompose,
+		recall: j.Recall, noInfer: j.NoInfer, noTurns: j.NoTurns, noForget: j.NoForget, noCompose: j.NoCompose, inOrder: j.InOrder,
 	}
 	say := gob.NewEncoder(out)
 	var r finding
@@ -213,9 +215,9 @@ type helper struct {
 // start starts one. What it is told stands open until the caller closes h.in.
 func (cfg Config) start(c Case, number int, draw Strategy, mem *os.File) (*helper, error) {
 	told, err := json.Marshal(job{
-		Lock: c.Kind.Name, Buyers: c.Buyers, Stock: c.Stock, TTL: c.TTL, Hazards: c.Hazards, Faults: c.Faults,
+		Lock: c.Kind.Name, Buyers: c.Buyers, Masters: c.Masters, Stock: c.Stock, TTL: c.TTL, Hazards: c.Hazards, Faults: c.Faults,
 		Preemptions: c.Preemptions, Seed: c.Seed, Unreduced: cfg.Unreduced, Recall: cfg.recall, NoInfer: cfg.noInfer,
-		NoTurns: cfg.noTurns, NoForget: cfg.noForget, NoCompose: cfg.noCompose, StuckAfter: cfg.StuckAfter, Number: number, Of: cfg.Workers, Draw: draw,
+		NoTurns: cfg.noTurns, NoForget: cfg.noForget, NoCompose: cfg.noCompose, InOrder: cfg.inOrder, StuckAfter: cfg.StuckAfter, Number: number, Of: cfg.Workers, Draw: draw,
 	})
 	if err != nil {
 		return nil, err

@@ -1,26 +1,44 @@
 package explore
 
-// turn says who takes whose part when buyers are exchanged: it is the index of
-// one of the orders in which two or three buyers can stand. More of them aren't
-// exchanged.
+// turn says who takes whose part when buyers are exchanged, and which server
+// another's: it is an index of the exchanges below. Two or three buyers are
+// exchanged, and three servers where there are no more than two buyers.
 type turn uint8
 
 // asItIs exchanges nobody.
 const asItIs turn = 0
 
-// maxTurned is the highest number of buyers for which there are turns.
+// maxTurned is the highest number of buyers, and of servers, for which there are turns.
 const maxTurned = 3
 
-var turns = [...][maxTurned + 1]uint8{{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 3, 2, 1}}
+// exchange is what a turn does, from 1 for buyers and from 0 for servers.
+type exchange struct {
+	buyers  [maxTurned + 1]uint8
+	servers [maxTurned]uint8
+}
 
-// turnsOf are the turns of so many buyers.
-func turnsOf(buyers int) []turn {
-	all := [...]turn{0, 1, 2, 3, 4, 5}
-	switch buyers {
-	case 2:
-		return all[:2]
-	case 3:
+var turns = func() (all [16]exchange) {
+	buyers := [...][maxTurned + 1]uint8{{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 3, 2, 1}}
+	servers := [...][maxTurned]uint8{{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+	for i, b := range buyers {
+		all[i] = exchange{b, servers[0]}
+	}
+	for i, s := range servers[1:] {
+		all[6+i], all[11+i] = exchange{buyers[0], s}, exchange{buyers[1], s}
+	}
+	return all
+}()
+
+// turnsOf are the turns of so many buyers, and masters if there are any.
+func turnsOf(buyers, masters int) []turn {
+	all := [...]turn{0, 1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+	switch {
+	case buyers == 2 && masters == maxTurned:
 		return all[:]
+	case buyers == 2:
+		return all[:2]
+	case buyers == 3:
+		return []turn{0, 1, 2, 3, 4, 5}
 	}
 	return all[:1]
 }
@@ -30,9 +48,12 @@ func turnsOf(buyers int) []turn {
 var then, back = func() (then [len(turns)][len(turns)]turn, back [len(turns)]turn) {
 	for a, first := range turns {
 		for b, second := range turns {
-			var both [maxTurned + 1]uint8
-			for n := range both {
-				both[n] = second[first[n]]
+			var both exchange
+			for n := range both.buyers {
+				both.buyers[n] = second.buyers[first.buyers[n]]
+			}
+			for n := range both.servers {
+				both.servers[n] = second.servers[first.servers[n]]
 			}
 			for c, t := range turns {
 				if t == both {
@@ -52,15 +73,27 @@ func (t turn) of(n int) int {
 	if n > maxTurned {
 		return n
 	}
-	return int(turns[t][n])
+	return int(turns[t].buyers[n])
 }
 
-// event is an event of whoever stands in for its buyer.
+// server is which one stands in for a server.
+func (t turn) server(i int) int {
+	if i >= maxTurned {
+		return i
+	}
+	return int(turns[t].servers[i])
+}
+
+// event is an event of whoever stands in for its buyer and its server.
 func (t turn) event(e event) event {
 	if t == asItIs {
 		return e
 	}
-	return makeEvent(e.act(), t.of(e.buyer()), e.index())
+	to := e.of(t.of(e.buyer()))
+	if e.master() > 0 {
+		to = to.at(t.server(e.server()))
+	}
+	return to
 }
 
 func (t turn) then(next turn) turn { return then[t][next] }

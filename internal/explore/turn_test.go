@@ -12,15 +12,25 @@ import (
 )
 
 func TestTurns(t *testing.T) {
-	for _, a := range turnsOf(3) {
-		require.Equal(t, asItIs, a.then(a.back()))
-		require.Equal(t, asItIs, a.back().then(a))
-		for _, b := range turnsOf(3) {
-			for n := range 4 {
-				require.Equal(t, b.of(a.of(n)), a.then(b).of(n))
+	for _, group := range [][]turn{turnsOf(3, 0), turnsOf(2, 3), turnsOf(3, 3)} {
+		for _, a := range group {
+			require.Equal(t, asItIs, a.then(a.back()))
+			require.Equal(t, asItIs, a.back().then(a))
+			for _, b := range group {
+				both := a.then(b)
+				require.Contains(t, group, both)
+				for n := range 4 {
+					require.Equal(t, b.of(a.of(n)), both.of(n))
+				}
+				for n := range 3 {
+					require.Equal(t, b.server(a.server(n)), both.server(n))
+				}
 			}
 		}
 	}
+	require.Len(t, turnsOf(2, 3), 12)
+	require.Equal(t, makeEvent(deliver, 2, 7).at(2), turn(11).event(makeEvent(deliver, 1, 7).at(2)))
+	require.Equal(t, makeEvent(restart, 0, 0).at(1), turn(6).event(makeEvent(restart, 0, 0).at(0)))
 	require.Equal(t, makeEvent(deliver, 2, 7), turn(1).event(makeEvent(deliver, 1, 7)))
 	require.Equal(t, makeEvent(pass, 0, 0), turn(1).event(makeEvent(pass, 0, 0)))
 }

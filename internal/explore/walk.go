@@ -74,12 +74,13 @@ func (g *graph) finished(id int32) bool {
 	if n.open > 0 {
 		return false
 	}
+	n.closed = true // for now, in case that states lead to each other
 	for _, e := range g.of(n) {
 		if e.to == underWay || e.to >= 0 && !g.finished(e.to) {
+			n.closed = false
 			return false
 		}
 	}
-	n.closed = true
 	return true
 }
 
@@ -167,6 +168,7 @@ func (k *worker) arrive(from int32, on way, f footprint) (to int32, next way) {
 		to, f.turn = e.to, e.f.turn
 		k.as = f.turn.back().then(k.as)
 	} else {
+		f = f.turned(k.as.back())
 		to, f.turn = k.enter(from, on.ev)
 		e := &g.of(&g.nodes[from])[on.at]
 		e.to, e.f = to, f

@@ -12,8 +12,9 @@ import (
 // come up with them, so that words don't depend on chance. A buyer that goes round
 // in a circle begins to count anew where the circle begins.
 type token struct {
-	b *buyer
-	n int // 0 until the command with which it came up was recognised
+	b   *buyer
+	n   int // 0 until the command with which it came up was recognised
+	seq int // of that command
 }
 
 // named is a token's name, in which who is its buyer.
@@ -110,7 +111,7 @@ func (b *buyer) comeUp(p *pending) {
 	for _, args := range p.batch {
 		for _, a := range args[1:] {
 			if b.w.isRandom(a) && b.w.tokens[a] == nil {
-				b.w.tokens[a] = &token{b: b}
+				b.w.tokens[a] = &token{b: b, seq: p.seq}
 			}
 		}
 	}
@@ -125,6 +126,8 @@ func shapeOf(p *pending, word func(arg string) string) string {
 		return "commit"
 	case ofCall:
 		return "call"
+	case ofPause:
+		return "pause " + strconv.FormatUint(p.salt, 10)
 	}
 	var s strings.Builder
 	for _, args := range p.batch {
@@ -175,7 +178,9 @@ func (w *world) shapeOf(p *pending) string { return shapeOf(p, w.wordOf) }
 func (w *world) numberTokens(b *buyer, p *pending) {
 	for _, args := range p.batch {
 		for _, a := range args[1:] {
-			if t := w.tokens[a]; t != nil && t.n == 0 && t.b == b {
+			if t := w.tokens[a]; t != nil && t.n == spent {
+				t.n = t.b.freeNumber() // it was remembered after all
+			} else if t != nil && t.n == 0 && t.b == b {
 				b.tokens++
 				t.n = b.tokens
 			}
@@ -251,22 +256,26 @@ func asksForTime(name string) bool {
 // keysOf are the bits of the keys that a pending message touches. A key with a
 // random name has no bit of its own, as it has another name for each buyer.
 func (w *world) keysOf(p *pending) uint64 {
-	if p.kind != ofCommand {
+	switch p.kind {
+	case ofCommand:
+	case ofPause:
+		return 0
+	default:
 		return inventoryBit
 	}
 	var bits uint64
 	for _, args := range p.batch {
-		bits |= keysOfCommand(p.server, args, func(key string) uint64 {
+		bits |= keysOfCommand(args, func(key string) uint64 {
 			if w.isRandom(key) {
 				return everyKey
 			}
-			return keyBit(p.server, key)
+			return keyBit(p.lane(), key)
 		})
 	}
 	return bits
 }
 
-func keysOfCommand(server int, args []string, bit func(key string) uint64) uint64 {
+func keysOfCommand(args []string, bit func(key string) uint64) uint64 {
 	switch upper(args[0]) {
 	case "MULTI", "EXEC", "DISCARD":
 		return 0
@@ -302,7 +311,7 @@ func keysOfCommand(server int, args []string, bit func(key string) uint64) uint6
 // digestWords digests a command, with buyers exchanged.
 func (w *world) digestWords(p *pending) {
 	for _, t := range w.turns {
-		v := newView().number(uint64(p.server))
+		v := newView().number(uint64(t.server(p.server)))
 		for _, args := range p.batch {
 			v = v.number(uint64(len(args)))
 			for _, a := range args {

@@ -46,45 +46,42 @@ type world struct {
 	drawsValues bool // the lock draws values from the Rand that it is given
 	lingers     bool // something of the lock has gone on after its buyer's purchase
 	forgets     bool // what a buyer has seen who has left doesn't count
+	inOrder     bool // which master has answered first counts
 
 	beat *atomic.Int64 // moves on with every event, for the watch
 
 	mu   sync.Mutex
 	wake chan struct{}
 	// All below is of the current schedule.
-	over       bool
-	strays     int // commands sent between schedules
-	seq        int
-	waiting    map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
-	tokens     map[string]*token
-	shelf      shelf
-	start      time.Time
-	left       left
-	faults     int           // how often hazards may still strike
-	slowed     bool          // a call has been slow
-	slow       time.Duration // how long calls may still be slow
-	late       time.Duration // how long messages may still be late
-	states     []serverState
-	looked     time.Time           // when states were read
-	did        deed                // what the present event has done
-	touches    uint64              // keys of the commands that the present event has executed
-	stamp      uint64              // when the latest step of time ended, in grains
-	dirty      bool                // the script caches aren't what they were at the start
-	forgot     bool                // they have been emptied
-	loaded     map[string]bool     // scripts loaded since
-	owed       []string            // of those, the ones that servers were spared
-	scriptsNow uint64              // digest of what they hold
-	last       int                 // who acted last
-	touched    [MaxBuyers + 1]bool // who has done or suffered anything
-	hops       int                 // preemptions
-	hopeless   bool                // time has passed, and brought nothing
-	idle       time.Duration       // how long it has brought nothing but renewals
-	outcome    outcome
-	trouble    error // why the schedule says nothing
-	steps      []step
-	outline    scene // of the state that was looked at last
-	parts      parts // of the state that was digested last
-	running    sync.WaitGroup
+	over     bool
+	strays   int // commands sent between schedules
+	seq      int
+	waiting  map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
+	tokens   map[string]*token
+	shelf    shelf
+	start    time.Time
+	left     left
+	faults   int           // how often hazards may still strike
+	slowed   bool          // a call has been slow
+	slow     time.Duration // how long calls may still be slow
+	late     time.Duration // how long messages may still be late
+	states   []serverState
+	looked   time.Time           // when states were read
+	did      deed                // what the present event has done
+	touches  uint64              // keys of the commands that the present event has executed
+	stamp    uint64              // when the latest step of time ended, in grains
+	dirty    bool                // the script caches aren't what they were at the start
+	last     int                 // who acted last
+	touched  [MaxBuyers + 1]bool // who has done or suffered anything
+	hops     int                 // preemptions
+	hopeless bool                // time has passed, and brought nothing
+	idle     time.Duration       // how long it has brought nothing but renewals
+	outcome  outcome
+	trouble  error // why the schedule says nothing
+	steps    []step
+	outline  scene // of the state that was looked at last
+	parts    parts // of the state that was digested last
+	running  sync.WaitGroup
 }
 
 // deed is what else an event has done than its footprint says.
@@ -109,12 +106,14 @@ type step struct {
 }
 
 func newWorld(c Case) (*world, error) {
-	w := &world{c: c.withDefaults(), usual: map[string]string{}, wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}, loaded: map[string]bool{}, turns: turnsOf(1), turned: map[uint64]*[len(turns)]uint64{}}
-	s, err := embedded.NewSimulated()
-	if err != nil {
-		return nil, err
+	w := &world{c: c.withDefaults(), usual: map[string]string{}, wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}, turns: turnsOf(1, 0), turned: map[uint64]*[len(turns)]uint64{}}
+	for range max(1, c.Masters) {
+		s, err := embedded.NewSimulated()
+		if err != nil {
+			return nil, err
+		}
+		w.servers = append(w.servers, s)
 	}
-	w.servers = []*embedded.Simulated{s}
 	for n := 1; n <= c.Buyers; n++ {
 		w.buyers = append(w.buyers, w.newBuyer(n))
 	}
@@ -125,7 +124,7 @@ func newWorld(c Case) (*world, error) {
 func (w *world) close() {
 	for _, b := range w.buyers {
 		close(b.lives)
-		_ = b.clients.Redis.Close()
+		b.disconnect()
 	}
 	if w.fresh { // what goes on finds its clients closed, sooner or later
 		time.Sleep(100 * w.c.TTL)
@@ -186,15 +185,16 @@ func allowance(ttl time.Duration) time.Duration { return ttl + ttl/3 + ttl/12 }
 
 func (w *world) beginBuyer(b *buyer) {
 	if w.fresh {
-		_ = b.clients.Redis.Close()
+		b.disconnect()
 		b.connect()
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w.mu.Lock()
-	b.pend, b.trail, b.events, b.circle = nil, nil, nil, circle{}
+	b.pend, b.events, b.attempt = nil, nil, attempt{}
 	b.arrivals, b.fresh, b.tokens, b.silent, b.token = 0, 0, 0, 0, 0
-	b.starting, b.done, b.crashed, b.held = true, false, false, false
-	b.view, b.lastErr, b.locker, b.cancel = newView(), "", nil, cancel
+	b.starting, b.done, b.crashed, b.held, b.left = true, false, false, false, false
+	b.lastErr, b.locker, b.cancel = "", nil, cancel
+	b.forgetAll()
 	b.meetNobody()
 	w.mu.Unlock()
 	w.running.Add(1)
@@ -229,7 +229,7 @@ func (w *world) live(ctx context.Context, b *buyer) {
 
 // shop is a buyer's life.
 func (w *world) shop(ctx context.Context, b *buyer) {
-	l, err := w.c.Kind.New(ctx, b.clients, locks.Options{RetryEvery: retryEvery, Rand: b.rand(1)})
+	l, err := w.c.Kind.New(ctx, b.clients, locks.Options{RetryEvery: retryEvery, Rand: b.rand(saltOfLock)})
 	if err != nil {
 		w.fail(fmt.Errorf("%s can't be made: %w", w.c.Kind.Name, err))
 		return
@@ -243,7 +243,7 @@ func (w *world) shop(ctx context.Context, b *buyer) {
 		Record: func(e history.Event) { w.record(b, e) },
 		Call:   func(ctx context.Context, c instance.Call) error { return w.call(ctx, b) },
 	}
-	s.Buy(ctx, 1, 1, b.rand(2))
+	s.Buy(ctx, 1, 1, b.rand(saltOfShop))
 }
 
 // leave notes that a buyer's life has ended.

@@ -23,6 +23,7 @@ type quorum struct {
 	// masters are those of the last set. Each set has a token of its own, so that
 	// what one takes back in the background is never the key of the next.
 	masters    []*master
+	returning  *returning // of the last set, when it has failed
 	background *locks.Life
 }
 
@@ -90,7 +91,7 @@ func (q *quorum) verdict() (won <-chan bool, decide func(bool)) {
 // set takes the key on a majority.
 func (q *quorum) set(ctx context.Context) (bool, error) {
 	token := q.token()
-	q.masters = make([]*master, len(q.holds))
+	q.masters, q.returning = make([]*master, len(q.holds)), nil
 	for i, h := range q.holds {
 		h.token = token
 		q.masters[i] = newMaster(h)
@@ -106,7 +107,7 @@ func (q *quorum) set(ctx context.Context) (bool, error) {
 	if t.won() {
 		return true, nil
 	}
-	left := q.takeBack(heard, votes)
+	q.returning = q.takeBack(heard, votes)
 	switch {
 	case t.beaten() && t.refused >= q.need:
 		return false, t.refusal // so that a refusal for good ends the waiting
@@ -117,17 +118,23 @@ func (q *quorum) set(ctx context.Context) (bool, error) {
 	}
 	// Neither side has a majority. It is certainly not ours once it is taken
 	// back wherever it was granted.
-	if n := <-left; n >= q.need {
+	<-q.returning.decided
+	if n := q.returning.remain; n >= q.need {
 		return false, fmt.Errorf("%d of %d masters may keep the key: %w", n, t.of, t.why)
 	}
 	return false, nil
 }
 
+// returning is the giving back of what a set that failed may have taken.
+type returning struct {
+	decided chan struct{} // closed as soon as it can't be a majority that keeps the key, or all have answered
+	remain  int           // how many masters may keep it, by then
+}
+
 // takeBack removes the key in the background from every master that didn't
 // answer that it isn't ours: from those heard, and from those whose votes are
-// still to come. It sends on how many of them it may have remained, as soon as
-// that can't be a majority.
-func (q *quorum) takeBack(heard []vote, votes <-chan vote) <-chan int {
+// still to come.
+func (q *quorum) takeBack(heard []vote, votes <-chan vote) *returning {
 	masters, remains := q.masters, make(chan bool, len(q.masters))
 	free := func(v vote) {
 		if v.certainlyNot() {
@@ -135,6 +142,9 @@ func (q *quorum) takeBack(heard []vote, votes <-chan vote) <-chan int {
 			return
 		}
 		_, err := masters[v.node].free(context.Background())
+		if err != nil { // once more: whoever releases doesn't ask again
+			_, err = masters[v.node].free(context.Background())
+		}
 		remains <- err != nil
 	}
 	for _, v := range heard {
@@ -143,7 +153,7 @@ func (q *quorum) takeBack(heard []vote, votes <-chan vote) <-chan int {
 	for range len(masters) - len(heard) {
 		q.background.Go(func() { free(<-votes) })
 	}
-	left := make(chan int, 1)
+	r := &returning{decided: make(chan struct{})}
 	q.background.Go(func() {
 		n, gone := 0, 0
 		for n+gone < len(masters) && len(masters)-gone >= q.need {
@@ -153,9 +163,10 @@ func (q *quorum) takeBack(heard []vote, votes <-chan vote) <-chan int {
 				gone++
 			}
 		}
-		left <- n
+		r.remain = n
+		close(r.decided)
 	})
-	return left
+	return r
 }
 
 // renew prolongs the key on a majority. It is lost when so many answer that it
@@ -182,6 +193,9 @@ func (q *quorum) renew(ctx context.Context) (bool, error) {
 // release removes the key from all masters, those included that never
 // answered, and returns when a majority has removed it.
 func (q *quorum) release(ctx context.Context) error {
+	if r := q.returning; r != nil {
+		return q.awaitReturn(ctx, r)
+	}
 	life := q.background
 	if !life.Enter() {
 		life = locks.NewLife() // the locker is closed: wait here for all
@@ -199,4 +213,18 @@ func (q *quorum) release(ctx context.Context) error {
 		return fmt.Errorf("release: %d of %d masters removed it: %w", t.yes, t.of, t.why)
 	}
 	return fmt.Errorf("release: %d of %d masters removed it: %w", t.yes, t.of, locks.ErrNotHeld)
+}
+
+// awaitReturn waits for what the set that failed gives back by itself: asking a second
+// time at the same moment would make it a matter of chance which of the two is answered.
+func (q *quorum) awaitReturn(ctx context.Context, r *returning) error {
+	select {
+	case <-r.decided:
+	case <-ctx.Done():
+		return fmt.Errorf("release: gave up waiting for the masters: %w", locks.Ended(ctx))
+	}
+	if r.remain >= q.need {
+		return fmt.Errorf("release: %d of %d masters may keep the key", r.remain, len(q.holds))
+	}
+	return fmt.Errorf("release: %w", locks.ErrNotHeld)
 }

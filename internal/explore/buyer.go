@@ -49,6 +49,7 @@ type pending struct {
 	folded bool               // the buyer goes round in a circle, and asks once more ...
 	seen   uint64             // ... what it was refused when the server held this
 	onWay  bool               // it comes to nothing, and leads the buyer back to where it waits
+	won    bool               // it is left of an attempt that got the lock
 }
 
 // master is on the way to which of several masters p is, from 1; 0 for none.

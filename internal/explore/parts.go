@@ -199,11 +199,11 @@ func (w *world) digestMet(v view, b *buyer, as turn) view {
 	for i := range w.c.Masters + 1 {
 		for _, p := range b.pend {
 			if m := p.master(); m == 0 && i == w.c.Masters || m > 0 && as.server(m-1) == i {
-				v = w.digestPending(v.number(uint64(i)), p).flag(b.attempt.old(p))
+				v = w.digestPending(v.number(uint64(i)), p).flag(b.attempt.old(p)).flag(p.won)
 			}
 		}
 	}
-	if a := &b.attempt; a.alike() || b.clashing() && b.pausing() != nil {
+	if a := &b.attempt; a.alike() || b.clashing() {
 		for i := range a.found {
 			v = v.number(w.contentTurned(a.found[from.server(i)], as))
 		}

@@ -74,6 +74,9 @@ func (b *buyer) tries() bool { return b.alive() && !b.attempt.begun }
 // sent before is on its way as long as it is.
 func (b *buyer) comeToPause(p *pending) {
 	p.named, p.folded = p.shape, b.attempt.alike()
+	for _, left := range b.pend {
+		left.won = left.won || b.attempt.begun && !b.attempt.old(left)
+	}
 	b.forgetAll()
 	b.meetNobody()
 	t := b.threadOf(p)

@@ -28,8 +28,8 @@ func (w *world) apply(ev event) footprint {
 		w.steps = append(w.steps, step{ev: ev})
 	}
 	began, now := time.Now(), w.now()
-	w.touches, w.did = 0, deed{}
-	known, token := w.scriptsNow, w.shelf.token
+	w.touches, w.cuts, w.did = 0, false, deed{}
+	known, token, signals := w.scriptsNow, w.shelf.token, w.signals()
 	w.hop(ev)
 	switch ev.act() {
 	case deliver, loseReply, loseSend:
@@ -67,6 +67,13 @@ func (w *world) apply(ev event) footprint {
 	}
 	if w.scriptsNow != known {
 		f.news |= scripts
+	}
+	if w.signals() != signals {
+		f.news |= signalled
+		f.wrote = true // also when a key holds the same as before
+	}
+	if w.cuts {
+		f.news |= disconnected
 	}
 	f.later = w.now() != now
 	f.global = f.global || f.later || f.news&scripts != 0
@@ -123,6 +130,10 @@ func (w *world) hop(ev event) {
 func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 	if b.held {
 		b.held = false
+	}
+	if p.kind == ofPush {
+		w.hearPush(b, p)
+		return false
 	}
 	if p.kind != ofCommand {
 		return w.stepInventory(b, p)

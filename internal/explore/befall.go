@@ -21,6 +21,7 @@ func (w *world) crash(b *buyer) {
 	b.meetNobody()
 	for c := range b.conns {
 		c.queue = nil
+		c.disconnect()
 	}
 }
 
@@ -39,6 +40,9 @@ func (w *world) befall(a act, log []write) {
 		}
 	case failover1, failover2:
 		w.goBack(s, st, log, int(a-failover1)+1)
+	}
+	if a != evict {
+		w.cut(0)
 	}
 	w.lookAt(0)
 }

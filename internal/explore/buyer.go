@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/embedded"
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/locks"
 )
@@ -24,6 +25,7 @@ const (
 	ofBegin               // the purchase reads the stock
 	ofCommit              // the purchase writes stock and order
 	ofCall                // the business call has begun and may return
+	ofPush                // a server tells the buyer of a change
 )
 
 // pending is something of a buyer's that waits for the scheduler.
@@ -32,6 +34,7 @@ type pending struct {
 	conn   *conn
 	server int
 	batch  [][]string // commands that are delivered together; mostly one
+	push   embedded.Push
 
 	step func() error // of ofBegin and ofCommit: does it
 	done chan error   // tells the buyer that it happened
@@ -67,6 +70,7 @@ type buyer struct {
 	silent   int   // events of the purchase since it has sent something
 	locker   locks.Locker
 	cancel   context.CancelFunc
+	asks     int  // calls of Acquire
 	starting bool // its locker is being made: what that sends has no order with anything
 	done     bool
 	crashed  bool
@@ -134,6 +138,9 @@ func (b *buyer) arrive(p *pending) {
 	}
 	b.pend = append(b.pend, p)
 	slices.SortStableFunc(b.pend, func(x, y *pending) int {
+		if x.kind == ofPush && y.kind == ofPush {
+			return cmp.Compare(x.seq, y.seq)
+		}
 		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.server, y.server),
 			cmp.Compare(x.shape, y.shape), cmp.Compare(x.seq, y.seq))
 	})
@@ -208,7 +215,7 @@ func (b *buyer) remove(p *pending) {
 // waits reports whether b has sent something and waits for the answer, or is in
 // its call.
 func (b *buyer) waits() bool {
-	return slices.ContainsFunc(b.pend, func(p *pending) bool { return !p.orphan() })
+	return slices.ContainsFunc(b.pend, func(p *pending) bool { return !p.orphan() && p.kind != ofPush })
 }
 
 // newBuyer makes a buyer with clients that last for many schedules.
@@ -240,7 +247,12 @@ func (b *buyer) connect() {
 			ContextTimeoutEnabled:    true,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		}),
-		Dial:  dial,
+		Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if b.w.isOver() {
+				return nil, errOver
+			}
+			return dial(ctx, network, addr)
+		},
 		Addrs: []string{nowhereAddr},
 	}
 }

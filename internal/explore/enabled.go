@@ -69,7 +69,7 @@ func (s *scene) ofBuyer(evs []event, at int) []event {
 		switch {
 		case p.is(isCall):
 			evs = append(evs, makeEvent(giveBack, at+1, i))
-		case !p.is(isTwin) && !p.is(isBlocked):
+		case !p.is(isTwin) && !p.is(isBlocked) && !p.is(isBehind):
 			evs = append(evs, makeEvent(deliver, at+1, i))
 		}
 	}

@@ -101,8 +101,10 @@ type footprint struct {
 type news uint8
 
 const (
-	issued  news = 1 << iota // a fencing token, so that nobody else's is the newest
-	scripts                  // other ones than before are known to a server
+	issued       news = 1 << iota // a fencing token, so that nobody else's is the newest
+	scripts                       // other ones than before are known to a server
+	signalled                     // a key was changed, though it may hold the same
+	disconnected                  // buyers who were to be told of changes
 )
 
 const (

@@ -134,6 +134,7 @@ func (w *world) digestBuyer(b *buyer) view {
 		return newView().number(uint64(b.fate())).number(uint64(w.bought(b)))
 	}
 	v := b.view.number(uint64(b.fate())).number(uint64(w.bought(b))).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
+	v = b.withTracked(v)
 	for _, sh := range b.circle.shapes {
 		v = v.word(sh)
 	}

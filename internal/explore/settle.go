@@ -20,16 +20,16 @@ func (w *world) settle(b *buyer, arrivals int) {
 
 func (w *world) pauseFor(b *buyer, arrivals int) {
 	w.mu.Lock()
-	came := !b.alive() || b.arrivals != arrivals
+	came := b.cameBack(arrivals)
 	limit := pauseLimit
-	if !b.waits() {
+	if !b.waits() && !b.waitsToHear() {
 		limit = w.c.TTL / 25
 	}
 	w.mu.Unlock()
 	if came {
 		return
 	}
-	w.sleep(limit, func() bool { return !b.alive() || b.arrivals != arrivals || w.trouble != nil })
+	w.sleep(limit, func() bool { return b.cameBack(arrivals) || w.trouble != nil })
 }
 
 // gather waits, after time has passed, for those who pause just then: else it

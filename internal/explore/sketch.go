@@ -39,7 +39,7 @@ const (
 	isDone fate = 1 << iota
 	isCrashed
 	isHeldUp
-	isAlert    // it waits for a change of what a server holds, or has the newest fencing token
+	isAlert    // it is told of changes, waits for a change of what a server holds, or has the newest fencing token
 	isTrailing // it knows what it was refused before
 )
 
@@ -64,6 +64,7 @@ const (
 	isCall
 	isOrphan  // nobody waits for the reply
 	isBlocked // it would only go round in a circle
+	isBehind  // its buyer has to hear something else first
 	isTwin    // an orphan like the one before it: it doesn't matter which comes first
 )
 
@@ -75,7 +76,7 @@ func (p trait) waits() bool { return !p.is(isCall) && !p.is(isBlocked) }
 // sketch outlines a buyer.
 func (w *world) sketch(b *buyer, pend []trait) sketch {
 	s := sketch{is: b.fate(), pend: pend, bought: uint8(w.bought(b)), of: b}
-	if len(b.circle.shapes) > 0 || b.token != 0 && b.token == w.shelf.token {
+	if b.listens() || len(b.circle.shapes) > 0 || b.token != 0 && b.token == w.shelf.token {
 		s.is |= isAlert
 	}
 	if len(b.trail) > 0 {
@@ -94,6 +95,9 @@ func (w *world) sketch(b *buyer, pend []trait) sketch {
 			if i > 0 && b.pend[i-1].orphan() && b.pend[i-1].shape == p.shape {
 				t |= isTwin
 			}
+		}
+		if p.behind(b.pend) {
+			t |= isBehind
 		}
 		if w.blocked(p) {
 			t |= isBlocked

@@ -46,7 +46,13 @@ var names = func() (all [MaxBuyers + 1][64]string) {
 const minToken = 6
 
 // isRandom reports whether an argument depends on chance.
-func (w *world) isRandom(arg string) bool { return len(arg) >= minToken && !w.constants[arg] }
+func (w *world) isRandom(arg string) bool {
+	if len(arg) < minToken || w.constants[arg] {
+		return false
+	}
+	_, is := w.moment(arg)
+	return !is
+}
 
 // unknown stands for a random value whose buyer isn't known.
 func unknown(arg string) string { return "‹" + strconv.Itoa(len(arg)) + "›" }
@@ -54,7 +60,7 @@ func unknown(arg string) string { return "‹" + strconv.Itoa(len(arg)) + "›" 
 // wordOf is an argument in words that don't depend on chance, as it is told.
 func (w *world) wordOf(arg string) string {
 	if !w.isRandom(arg) {
-		return arg
+		return w.inWords(arg)
 	}
 	if t := w.tokens[arg]; t != nil {
 		return t.named(t.b.n)
@@ -67,7 +73,7 @@ func (w *world) wordOf(arg string) string {
 // would have the same words.
 func (b *buyer) wordFor(arg string) string {
 	if !b.w.isRandom(arg) {
-		return arg
+		return b.w.inWords(arg)
 	}
 	if t := b.w.tokens[arg]; t != nil {
 		return t.named(b.placeOf(t.b.n))
@@ -97,7 +103,7 @@ func (b *buyer) meetNobody() {
 // addWord adds an argument to a digest in which buyers are exchanged.
 func (w *world) addWord(v view, arg string, as turn) view {
 	if !w.isRandom(arg) {
-		return v.word(arg)
+		return v.word(w.inWords(arg))
 	}
 	if t := w.tokens[arg]; t != nil {
 		return v.number(1<<32 | uint64(as.of(t.b.n))).number(uint64(t.n))
@@ -125,6 +131,8 @@ func shapeOf(p *pending, word func(arg string) string) string {
 		return "commit"
 	case ofCall:
 		return "call"
+	case ofPush:
+		return p.shape
 	}
 	var s strings.Builder
 	for _, args := range p.batch {

@@ -54,6 +54,7 @@ type world struct {
 	// All below is of the current schedule.
 	over       bool
 	strays     int // commands sent between schedules
+	dialled    int // connections so far
 	seq        int
 	waiting    map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
 	tokens     map[string]*token
@@ -68,6 +69,7 @@ type world struct {
 	looked     time.Time           // when states were read
 	did        deed                // what the present event has done
 	touches    uint64              // keys of the commands that the present event has executed
+	cuts       bool                // the present event has cut connections
 	stamp      uint64              // when the latest step of time ended, in grains
 	dirty      bool                // the script caches aren't what they were at the start
 	forgot     bool                // they have been emptied
@@ -145,6 +147,10 @@ func (w *world) signal() {
 // begin starts a schedule: everything is as new, and every buyer has come to
 // its first command.
 func (w *world) begin() {
+	for _, b := range w.buyers {
+		w.hangUp(b)
+	}
+	awaitWholeSecond()
 	w.resetServers()
 	if len(w.turned) > maxTurnedContents {
 		clear(w.turned)
@@ -238,7 +244,7 @@ func (w *world) shop(ctx context.Context, b *buyer) {
 	b.locker, b.starting = l, false
 	w.mu.Unlock()
 	s := &instance.Shop{
-		Instance: b.n, Locker: l, Store: gated{b}, Key: w.c.key(), SKU: sku,
+		Instance: b.n, Locker: asking{l, b}, Store: gated{b}, Key: w.c.key(), SKU: sku,
 		TTL: w.c.TTL, Fence: w.c.Kind.Fenced, Retry: retryEvery,
 		Record: func(e history.Event) { w.record(b, e) },
 		Call:   func(ctx context.Context, c instance.Call) error { return w.call(ctx, b) },
@@ -252,6 +258,7 @@ func (w *world) leave(b *buyer) {
 	defer w.mu.Unlock()
 	if !b.crashed { // what becomes of a process that has died is nobody's concern
 		b.done = true
+		b.hearRest()
 		w.signal()
 	}
 }

@@ -68,6 +68,9 @@ func newTracker(s *Simulated) *tracker {
 // Tracks reports whether the session is told of changes.
 func (c *Session) Tracks() bool { return c.track.on }
 
+// Tracks reports whether a session has ever tracked keys.
+func (s *Simulated) Tracks() bool { return s.tracker.used }
+
 // Tracked lists the keys of whose next change the session is told.
 func (c *Session) Tracked() []string {
 	var keys []string

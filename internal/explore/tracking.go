@@ -59,7 +59,7 @@ func (b *buyer) waitsToHear() bool { return b.asks > 0 && b.listens() }
 // arrivals. What it came to and turned away from at once, as it was told that it has
 // lost the lock, is none.
 func (b *buyer) cameBack(arrivals int) bool {
-	return !b.alive() || b.arrivals != arrivals && (b.waits() || !b.listens())
+	return !b.alive() || b.arrivals != arrivals && (b.waits() || !b.w.tracks())
 }
 
 // asking is a buyer's locker, of which it is known when the buyer waits for it.
@@ -214,6 +214,12 @@ func (w *world) cut(server int) {
 		synctest.Wait()
 		w.pauseFor(b, arrivals[i])
 	}
+}
+
+// tracks reports whether buyers are told of changes: the lock, or its client, has
+// asked for that.
+func (w *world) tracks() bool {
+	return slices.ContainsFunc(w.servers, (*embedded.Simulated).Tracks)
 }
 
 // signals counts the changes of which servers may tell.

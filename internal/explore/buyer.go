@@ -70,11 +70,11 @@ type buyer struct {
 	silent   int   // events of the purchase since it has sent something
 	locker   locks.Locker
 	cancel   context.CancelFunc
-	asks     int  // calls of Acquire
 	starting bool // its locker is being made: what that sends has no order with anything
 	done     bool
 	crashed  bool
 	held     bool  // its messages are held up
+	pausing  bool  // between two attempts
 	view     view  // what it has seen so far, in its own words
 	met      []int // whose values it knows: itself, and others in the order in which it has seen them
 	trail    []fold

@@ -153,6 +153,9 @@ func (c *conn) enqueue(batch [][]string) {
 	p := &pending{kind: ofCommand, conn: c, server: c.server, batch: batch}
 	if c.head != nil || c.await != nil {
 		c.queue = append(c.queue, p)
+		if c.sess.Tracks() {
+			c.b.arrivals++ // it may be behind one that its buyer doesn't wait for
+		}
 		return
 	}
 	c.head = p

@@ -22,7 +22,7 @@ func (w *world) pauseFor(b *buyer, arrivals int) {
 	w.mu.Lock()
 	came := b.cameBack(arrivals)
 	limit := pauseLimit
-	if !b.waits() && !b.waitsToHear() {
+	if b.mayPause() {
 		limit = w.c.TTL / 25
 	}
 	w.mu.Unlock()
@@ -37,7 +37,7 @@ func (w *world) pauseFor(b *buyer, arrivals int) {
 func (w *world) gather() {
 	for _, b := range w.buyers {
 		w.mu.Lock()
-		pausing := b.alive() && !b.waits()
+		pausing := b.alive() && b.mayPause()
 		arrivals := b.arrivals
 		w.mu.Unlock()
 		if pausing {

@@ -2,14 +2,12 @@ package explore
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 	"testing/synctest"
-	"time"
 
 	"github.com/oversell/oversell/cluster/embedded"
-	"github.com/oversell/oversell/locks"
+	"github.com/oversell/oversell/history"
 )
 
 // A server that tracks which keys a buyer has read tells it of changes without
@@ -51,34 +49,32 @@ func (b *buyer) tracking() []*conn {
 // listens reports whether b may be told of what others do.
 func (b *buyer) listens() bool { return b.alive() && len(b.tracking()) > 0 }
 
-// waitsToHear reports whether b is in the lock's Acquire and may be told of changes:
-// then it doesn't pause, but waits for others.
-func (b *buyer) waitsToHear() bool { return b.asks > 0 && b.listens() }
+// pausesAfter reports whether a purchase pauses between two attempts once it has
+// told of this.
+func pausesAfter(k history.Kind, before bool) bool {
+	switch k {
+	case history.AcquireStart:
+		return false
+	case history.AcquireRefused, history.AcquireUnknown, history.Released, history.ReleaseNotHeld, history.ReleaseUnknown:
+		return true
+	}
+	return before
+}
+
+// mayPause reports whether b may be about to come back by itself. Where buyers are
+// told of changes, one that waits for nothing may wait for that.
+func (b *buyer) mayPause() bool {
+	if b.w.tracks() {
+		return b.pausing
+	}
+	return !b.waits()
+}
 
 // cameBack reports whether b has come to a new command since it had so many
-// arrivals. What it came to and turned away from at once, as it was told that it has
-// lost the lock, is none.
+// arrivals. Where buyers are told of changes, it may have come to one and turned
+// away from it at once, and its lock may go on with what it doesn't wait for.
 func (b *buyer) cameBack(arrivals int) bool {
-	return !b.alive() || b.arrivals != arrivals && (b.waits() || !b.w.tracks())
-}
-
-// asking is a buyer's locker, of which it is known when the buyer waits for it.
-type asking struct {
-	locks.Locker
-	b *buyer
-}
-
-// Acquire implements locks.Locker.
-func (a asking) Acquire(ctx context.Context, key string, ttl time.Duration) (locks.Lease, error) {
-	a.add(1)
-	defer a.add(-1)
-	return a.Locker.Acquire(ctx, key, ttl)
-}
-
-func (a asking) add(n int) {
-	a.b.w.mu.Lock()
-	defer a.b.w.mu.Unlock()
-	a.b.asks += n
+	return !b.alive() || b.arrivals != arrivals && !(b.pausing && b.w.tracks())
 }
 
 // told is called when a server has sent a push on b's n-th connection. Whoever has

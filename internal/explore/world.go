@@ -199,7 +199,7 @@ func (w *world) beginBuyer(b *buyer) {
 	w.mu.Lock()
 	b.pend, b.trail, b.events, b.circle = nil, nil, nil, circle{}
 	b.arrivals, b.fresh, b.tokens, b.silent, b.token = 0, 0, 0, 0, 0
-	b.starting, b.done, b.crashed, b.held = true, false, false, false
+	b.starting, b.done, b.crashed, b.held, b.pausing = true, false, false, false, false
 	b.view, b.lastErr, b.locker, b.cancel = newView(), "", nil, cancel
 	b.meetNobody()
 	w.mu.Unlock()
@@ -244,7 +244,7 @@ func (w *world) shop(ctx context.Context, b *buyer) {
 	b.locker, b.starting = l, false
 	w.mu.Unlock()
 	s := &instance.Shop{
-		Instance: b.n, Locker: asking{l, b}, Store: gated{b}, Key: w.c.key(), SKU: sku,
+		Instance: b.n, Locker: l, Store: gated{b}, Key: w.c.key(), SKU: sku,
 		TTL: w.c.TTL, Fence: w.c.Kind.Fenced, Retry: retryEvery,
 		Record: func(e history.Event) { w.record(b, e) },
 		Call:   func(ctx context.Context, c instance.Call) error { return w.call(ctx, b) },
@@ -297,6 +297,7 @@ func (w *world) record(b *buyer, e history.Event) {
 	if e.Err != "" && !w.over {
 		b.lastErr = e.Err
 	}
+	b.pausing = pausesAfter(e.Kind, b.pausing)
 	if b.silent++; b.silent > maxSilent && w.trouble == nil && !w.over && !b.crashed {
 		w.trouble = fmt.Errorf("%s: %w: %s", w.c.Kind.Name, errSilent, b.lastErr)
 		w.signal()

@@ -64,8 +64,8 @@ const (
 	isCall
 	isOrphan  // nobody waits for the reply
 	isBlocked // it would only go round in a circle
-	isBehind  // its buyer has to hear something else first
 	isTwin    // an orphan like the one before it: it doesn't matter which comes first
+	isBehind  // its buyer has to hear something else first
 )
 
 func (p trait) is(t trait) bool { return p&t != 0 }

@@ -29,11 +29,18 @@ var effects = map[string]effect{
 	"GETDEL": ifGiven, "LPOP": ifGiven, "RPOP": ifGiven, "SPOP": ifGiven, "SET": ifGiven,
 }
 
+// ofSome are those that count how many of several keys they have changed: the ones
+// that there were.
+var ofSome = map[string]bool{"DEL": true, "UNLINK": true}
+
 // changes reports whether a command that was answered so has changed its keys.
 func changes(name string, args []string, reply []byte) bool {
 	none := bytes.HasPrefix(reply, []byte("_")) || bytes.HasPrefix(reply, []byte("$-1"))
 	if name == "SET" && hasWord(args, "GET") { // the reply is what was there before
 		return none && !hasWord(args, "XX") || !none && !hasWord(args, "NX")
+	}
+	if name == "GETEX" {
+		return !none && len(args) > 1
 	}
 	switch effects[name] {
 	case unlessRefused:

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -41,23 +40,6 @@ type tracking struct {
 	pushes   []Push
 }
 
-// Push is what a server sends unasked: keys that have changed, or all of them
-// when Keys is nil.
-type Push struct{ Keys []string }
-
-// Append appends the message as it is sent in RESP3.
-func (p Push) Append(b []byte) []byte {
-	b = append(b, ">2\r\n$10\r\ninvalidate\r\n"...)
-	if p.Keys == nil {
-		return append(b, "_\r\n"...)
-	}
-	b = append(strconv.AppendInt(append(b, '*'), int64(len(p.Keys)), 10), "\r\n"...)
-	for _, k := range p.Keys {
-		b = append(strconv.AppendInt(append(b, '$'), int64(len(k)), 10), "\r\n"+k+"\r\n"...)
-	}
-	return b
-}
-
 func newTracker(s *Simulated) *tracker {
 	return &tracker{
 		s: s, sessions: map[*Session]struct{}{}, readers: map[string]map[*Session]struct{}{},
@@ -83,13 +65,6 @@ func (c *Session) Tracked() []string {
 		slices.Sort(keys)
 	}
 	return keys
-}
-
-// TakePushes returns what the server has sent since the last call.
-func (c *Session) TakePushes() []Push {
-	ps := c.track.pushes
-	c.track.pushes = nil
-	return ps
 }
 
 // Close ends the session: the server forgets it.
@@ -148,13 +123,6 @@ func (t *tracker) signal(key string) {
 
 func (k *tracking) concerns(key string) bool {
 	return slices.ContainsFunc(k.prefixes, func(p string) bool { return strings.HasPrefix(key, p) })
-}
-
-// push sends something unasked, which RESP2 doesn't know.
-func (c *Session) push(p Push) {
-	if c.peer.Resp3 {
-		c.track.pushes = append(c.track.pushes, p)
-	}
 }
 
 // flushed tells everybody that all keys are gone.
@@ -264,9 +232,19 @@ func (t *tracker) executed(args []string, reply []byte) {
 		}
 	case changes(name, args[1:], reply):
 		for _, k := range keysOf(name, args[1:]) {
+			if ofSome[name] && t.lacks(k) {
+				continue
+			}
 			t.signal(k)
 		}
 	}
+}
+
+// lacks reports whether a key that somebody has read didn't exist before the
+// present command.
+func (t *tracker) lacks(key string) bool {
+	_, held := t.held[key]
+	return t.readers[key] != nil && !held && !t.settled[key]
 }
 
 // hook is what the server calls before every command, those of scripts included,

@@ -21,6 +21,8 @@ var tracked = map[string][]string{
 		"b SET k 2 NX", "b SET k 2 XX", "a GET k", "b SET k 2", "a GET k", "b PEXPIRE k 90000", "a GET k", "b PERSIST k", "a GET k", "b PERSIST k",
 		"b PEXPIRE gone 1", "b DEL gone", "b INCR k", "a MGET k l", "b MSET k 1 l 2", "a GET k", "b GETDEL k", "a GET k", "b SETNX k 1", "a GET k", "b SETNX k 1",
 		"b SET k 3 GET", "a GET k", "b SET k 3 NX GET", "b SET k 3 XX GET", "a HGET h f", "b HSET h f 1", "a HGET h f", "b HSET h f 1", "a GET k", "b PEXPIRE k 0",
+		"b SET m 1", "a MGET m n", "b DEL n m", "a GET n", "b SET m 1", "a GET m", "b GETEX m", "b GETEX m PX 90000", "a GET m", "b ZADD z 1 m", "a ZSCORE z m", "b ZADD z 2 m",
+		"a GET m", "b EVAL redis.call('DEL',KEYS[1])return(redis.call('SET',KEYS[1],'x')) 1 n",
 	},
 	"own": {
 		"a CLIENT TRACKING ON", "a GET k", "a SET k 1", "a SET k 2", "a EVAL return(redis.call('GET',KEYS[1])) 1 k", "b SET k 1",

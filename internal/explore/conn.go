@@ -128,27 +128,6 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 }
 
-// hello answers a client's usual greeting. The answer is always the same, and
-// asking the server for it each time would take long.
-func (c *conn) hello(args []string) {
-	if c.w.hello == nil {
-		c.w.hello = c.sess.Do(nil, args)
-	}
-	c.sess.SpeakRESP3()
-	c.out = append(c.out, c.w.hello...)
-	c.signal()
-}
-
-// passes reports whether a command sets up a connection and has no order with
-// those of others.
-func passes(name string) bool {
-	switch name {
-	case "HELLO", "CLIENT", "AUTH", "SELECT", "PING", "COMMAND", "READONLY", "INFO", "CLUSTER":
-		return true
-	}
-	return false
-}
-
 func (c *conn) enqueue(batch [][]string) {
 	p := &pending{kind: ofCommand, conn: c, server: c.server, batch: batch}
 	if c.head != nil || c.await != nil {

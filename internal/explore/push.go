@@ -104,16 +104,3 @@ func (p *pending) behind(of []*pending) bool {
 		return o.kind == ofPush && o.conn == p.conn && (p.kind == ofCommand || o.seq < p.seq)
 	})
 }
-
-// setsUp reports whether a command passes without the scheduler.
-func (p *pending) setsUp() bool { return len(p.batch) == 1 && passes(upper(p.batch[0][0])) }
-
-// setUp executes a command that passes without the scheduler. Its reply comes
-// behind what the buyer hasn't heard yet.
-func (c *conn) setUp(args []string) {
-	if c.unheard > 0 {
-		c.first = append(c.first, args)
-		return
-	}
-	c.answer(c.sess.Do(nil, args))
-}

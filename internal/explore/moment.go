@@ -7,7 +7,9 @@ import (
 
 // Locks that have a key expire at a point in time, as with PXAT, send it by the
 // bubble's clock, which goes on from schedule to schedule. In words, such a point is
-// how far it is from the schedule's start.
+// how far it is from the schedule's start: when it was sent first, and how far it was
+// then, both in grains. Put together before they are rounded, the microseconds of
+// pauses would decide which of two grains it is.
 
 // moment reads a point in time, in seconds or milliseconds, not far from the
 // schedule.
@@ -33,10 +35,25 @@ const farAway = 24 * time.Hour
 // inWords is an argument that doesn't depend on chance, in words that don't depend
 // on when the schedule began.
 func (w *world) inWords(arg string) string {
-	if since, ok := w.moment(arg); ok {
-		return "@" + since.Round(w.coarse()).String()
+	since, ok := w.moment(arg)
+	if !ok {
+		return arg
 	}
-	return arg
+	grains, sent := w.moments[arg]
+	if !sent {
+		grains = w.grain(since)
+	}
+	return "@" + (time.Duration(grains) * w.coarse()).String()
+}
+
+// noteMoments notes when points in time are sent. Called with w.mu held.
+func (w *world) noteMoments(args []string) {
+	for _, a := range args {
+		since, ok := w.moment(a)
+		if _, known := w.moments[a]; ok && !known {
+			w.moments[a] = w.now() + w.grain(since-time.Since(w.start))
+		}
+	}
 }
 
 // namesMoment reports whether an argument is a point in time.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -250,11 +251,32 @@ func TestWhatPassesWaitsBehindAPush(t *testing.T) {
 func TestMoments(t *testing.T) {
 	w := &world{c: Case{}.withDefaults(), start: time.UnixMilli(946684800000)}
 	for arg, want := range map[string]string{
-		"946684802000": "@2s", "946684802001": "@2s", "946684799": "@-1s", "946684800003": "@5ms",
+		"946684802000": "@2s", "946684802001": "@2s", "946684801": "@1s", "946684800003": "@5ms",
 		"2000": "2000", "1700000000000": "1700000000000", "94668480200x": "94668480200x",
 	} {
 		require.Equal(t, want, w.inWords(arg))
 	}
 	require.True(t, w.namesMoment([]string{"SET", "k", "v", "PXAT", "946684802000"}))
 	require.False(t, w.isRandom("946684802000"))
+}
+
+// A few microseconds of pauses don't matter, though they make another millisecond
+// of it, and another grain of that.
+func TestMomentsOfTheSameGrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{c: Case{}.withDefaults(), start: time.Now(), moments: map[string]uint64{}}
+		send := func() string {
+			at := strconv.FormatInt(time.Now().Add(w.c.TTL).UnixMilli(), 10)
+			w.noteMoments([]string{"k", "PXAT", at})
+			return at
+		}
+		time.Sleep(3002*time.Millisecond + 995*time.Microsecond)
+		one := send()
+		time.Sleep(10 * time.Microsecond)
+		other := send()
+		require.NotEqual(t, one, other)
+		require.Equal(t, w.inWords(one), w.inWords(other))
+		time.Sleep(w.coarse())
+		require.Equal(t, w.inWords(one), w.inWords(other), "it is what it was when it was sent")
+	})
 }

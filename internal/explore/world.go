@@ -58,6 +58,7 @@ type world struct {
 	seq        int
 	waiting    map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
 	tokens     map[string]*token
+	moments    map[string]uint64 // points in time that were sent, in grains from the start
 	shelf      shelf
 	start      time.Time
 	left       left
@@ -158,7 +159,7 @@ func (w *world) begin() {
 	w.mu.Lock()
 	w.over, w.seq, w.outcome, w.trouble = false, 0, 0, nil
 	w.waiting = map[*pending]struct{}{}
-	w.tokens = map[string]*token{}
+	w.tokens, w.moments = map[string]*token{}, map[string]uint64{}
 	w.shelf = shelf{units: w.c.Stock}
 	w.touched = [MaxBuyers + 1]bool{}
 	w.start, w.stamp = time.Now(), 0

@@ -79,7 +79,8 @@ type buyer struct {
 	met      []int // whose values it knows: itself, and others in the order in which it has seen them
 	trail    []fold
 	circle   circle
-	tokens   int // random values of its own so far
+	tokens   int               // random values of its own so far
+	moments  map[string]uint64 // points in time that it has sent, in grains from the start
 	lastErr  string
 	events   []history.Event // of its purchase, when wanted
 }
@@ -125,7 +126,7 @@ func (b *buyer) arrive(p *pending) {
 		b.recognise(p)
 		b.w.numberTokens(b, p)
 		p.named = shapeOf(p, b.wordFor)
-		b.w.digestWords(p)
+		b.w.digestWords(b, p)
 	} else {
 		p.named = p.shape
 	}

@@ -105,7 +105,7 @@ func (c *conn) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		c.in = c.in[:copy(c.in, c.in[n:])]
-		c.w.noteMoments(args[1:])
+		c.b.noteMoments(args[1:])
 		name := upper(args[0])
 		switch {
 		case len(batch) > 0 || name == "MULTI":

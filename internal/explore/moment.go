@@ -39,19 +39,27 @@ func (w *world) inWords(arg string) string {
 	if !ok {
 		return arg
 	}
-	grains, sent := w.moments[arg]
-	if !sent {
-		grains = w.grain(since)
-	}
+	return w.grainInWords(w.grain(since))
+}
+
+func (w *world) grainInWords(grains uint64) string {
 	return "@" + (time.Duration(grains) * w.coarse()).String()
 }
 
-// noteMoments notes when points in time are sent. Called with w.mu held.
-func (w *world) noteMoments(args []string) {
+// inWords is the same for an argument that b has sent.
+func (b *buyer) inWords(arg string) string {
+	if grains, ok := b.moments[arg]; ok {
+		return b.w.grainInWords(grains)
+	}
+	return b.w.inWords(arg)
+}
+
+// noteMoments notes when b sends points in time. Called with w.mu held.
+func (b *buyer) noteMoments(args []string) {
 	for _, a := range args {
-		since, ok := w.moment(a)
-		if _, known := w.moments[a]; ok && !known {
-			w.moments[a] = w.now() + w.grain(since-time.Since(w.start))
+		since, ok := b.w.moment(a)
+		if _, known := b.moments[a]; ok && !known {
+			b.moments[a] = b.w.now() + b.w.grain(since-time.Since(b.w.start))
 		}
 	}
 }

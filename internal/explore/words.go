@@ -73,7 +73,7 @@ func (w *world) wordOf(arg string) string {
 // would have the same words.
 func (b *buyer) wordFor(arg string) string {
 	if !b.w.isRandom(arg) {
-		return b.w.inWords(arg)
+		return b.inWords(arg)
 	}
 	if t := b.w.tokens[arg]; t != nil {
 		return t.named(b.placeOf(t.b.n))
@@ -308,13 +308,17 @@ func keysOfCommand(server int, args []string, bit func(key string) uint64) uint6
 }
 
 // digestWords digests a command, with buyers exchanged.
-func (w *world) digestWords(p *pending) {
+func (w *world) digestWords(b *buyer, p *pending) {
 	for _, t := range w.turns {
 		v := newView().number(uint64(p.server))
 		for _, args := range p.batch {
 			v = v.number(uint64(len(args)))
 			for _, a := range args {
-				v = w.addWord(v, a, t)
+				if w.isRandom(a) {
+					v = w.addWord(v, a, t)
+				} else {
+					v = v.word(b.inWords(a))
+				}
 			}
 		}
 		p.words[t] = v.A

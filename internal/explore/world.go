@@ -58,7 +58,6 @@ type world struct {
 	seq        int
 	waiting    map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
 	tokens     map[string]*token
-	moments    map[string]uint64 // points in time that were sent, in grains from the start
 	shelf      shelf
 	start      time.Time
 	left       left
@@ -159,7 +158,7 @@ func (w *world) begin() {
 	w.mu.Lock()
 	w.over, w.seq, w.outcome, w.trouble = false, 0, 0, nil
 	w.waiting = map[*pending]struct{}{}
-	w.tokens, w.moments = map[string]*token{}, map[string]uint64{}
+	w.tokens = map[string]*token{}
 	w.shelf = shelf{units: w.c.Stock}
 	w.touched = [MaxBuyers + 1]bool{}
 	w.start, w.stamp = time.Now(), 0
@@ -202,6 +201,7 @@ func (w *world) beginBuyer(b *buyer) {
 	b.arrivals, b.fresh, b.tokens, b.silent, b.token = 0, 0, 0, 0, 0
 	b.starting, b.done, b.crashed, b.held, b.pausing = true, false, false, false, false
 	b.view, b.lastErr, b.locker, b.cancel = newView(), "", nil, cancel
+	b.moments = map[string]uint64{}
 	b.meetNobody()
 	w.mu.Unlock()
 	w.running.Add(1)

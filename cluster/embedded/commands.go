@@ -25,7 +25,13 @@ func addCommands(m *miniredis.Miniredis) error {
 			return fmt.Errorf("add %s to the simulated server: %w", c.name, err)
 		}
 	}
-	srv.SetPreHook(func(p *server.Peer, name string, args ...string) bool {
+	srv.SetPreHook(preHook(srv))
+	return nil
+}
+
+// preHook executes what the library would do otherwise.
+func preHook(srv *server.Server) server.Hook {
+	return func(p *server.Peer, name string, args ...string) bool {
 		if name == "TTL" && len(args) == 1 && !nested(p) {
 			ttl.run(srv, p, name, args)
 			return true
@@ -35,8 +41,7 @@ func addCommands(m *miniredis.Miniredis) error {
 		}
 		setIf.run(srv, p, name, args)
 		return true
-	})
-	return nil
+	}
 }
 
 // added is one command: parse turns its arguments into those of the script,

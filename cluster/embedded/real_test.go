@@ -133,16 +133,23 @@ func kindOf(reply string) string {
 
 // raw is a connection on which replies are read to the byte.
 type raw struct {
-	conn net.Conn
-	in   *bufio.Reader
+	server *redistest.Server
+	conn   net.Conn
+	in     *bufio.Reader
 }
 
 func dialReal(t *testing.T) *raw {
 	t.Helper()
-	conn, err := redistest.Process(t).Dial(t.Context())
+	return (&raw{server: redistest.Process(t)}).another(t)
+}
+
+// another is a second connection to the same server.
+func (r *raw) another(t *testing.T) *raw {
+	t.Helper()
+	conn, err := r.server.Dial(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	return &raw{conn, bufio.NewReader(conn)}
+	return &raw{r.server, conn, bufio.NewReader(conn)}
 }
 
 func (r *raw) do(t *testing.T, args []string) string {

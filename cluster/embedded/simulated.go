@@ -17,8 +17,9 @@ import (
 // synctest bubble keys expire by the bubble's clock. It is to be used by one
 // goroutine at a time.
 type Simulated struct {
-	mini *miniredis.Miniredis
-	srv  *server.Server
+	mini    *miniredis.Miniredis
+	srv     *server.Server
+	tracker *tracker
 }
 
 // NewSimulated makes an empty server. Close it.
@@ -35,7 +36,10 @@ func NewSimulated() (*Simulated, error) {
 		m.Close()
 		return nil, err
 	}
-	return &Simulated{mini: m, srv: m.Server()}, nil
+	s := &Simulated{mini: m, srv: m.Server()}
+	s.tracker = newTracker(s)
+	s.srv.SetPreHook(s.tracker.hook(preHook(s.srv)))
+	return s, nil
 }
 
 // Close frees the server.
@@ -44,17 +48,19 @@ func (s *Simulated) Close() { s.mini.Close() }
 // Version is what the server says of itself, e.g. "miniredis 2.40.0 (simulated)".
 func (s *Simulated) Version() string { return version() }
 
-// Session is one client's connection: its protocol version, database and
-// transaction.
+// Session is one client's connection: its protocol version, database,
+// transaction, and what it has asked to be told of.
 type Session struct {
-	srv  *server.Server
-	peer *server.Peer
-	out  bytes.Buffer
+	s     *Simulated
+	srv   *server.Server
+	peer  *server.Peer
+	out   bytes.Buffer
+	track tracking
 }
 
 // Session opens a connection.
 func (s *Simulated) Session() *Session {
-	c := &Session{srv: s.srv}
+	c := &Session{s: s, srv: s.srv}
 	c.peer = server.NewPeer(bufio.NewWriter(&c.out))
 	return c
 }
@@ -62,9 +68,14 @@ func (s *Simulated) Session() *Session {
 // Do executes a command and appends its reply to reply. Commands that wait on
 // the server, such as BLPOP, block.
 func (c *Session) Do(reply []byte, args []string) []byte {
+	if own, ok := c.answer(args); ok {
+		return append(reply, own...)
+	}
 	c.out.Reset()
+	c.s.tracker.begin(c, args)
 	c.srv.Dispatch(c.peer, args)
 	c.peer.Flush()
+	c.s.tracker.end(args, c.out.Bytes())
 	return append(reply, c.out.Bytes()...)
 }
 
@@ -75,7 +86,10 @@ func (c *Session) RESP3() bool { return c.peer.Resp3 }
 func (c *Session) SpeakRESP3() { c.peer.Resp3 = true }
 
 // Flush removes every key. Scripts stay.
-func (s *Simulated) Flush() { s.mini.FlushAll() }
+func (s *Simulated) Flush() {
+	s.mini.FlushAll()
+	s.tracker.flushed()
+}
 
 // Delete removes a key.
 func (s *Simulated) Delete(key string) { s.mini.Del(key) }
@@ -110,6 +124,7 @@ func (s *Simulated) Entries(list []Entry) []Entry {
 	for _, k := range db.Keys() {
 		list = append(list, s.entry(db, k))
 	}
+	s.tracker.look()
 	return list
 }
 

@@ -45,6 +45,9 @@ func (a *app) exploreAll(ctx context.Context, o *exploreOptions, cases []explore
 			}
 			if x.not != nil { // it is the lock's way, not the hazard's
 				line, _, _ := strings.Cut(x.not.Error(), "\n")
+				if column == together { // what each hazard does by itself is known all the same
+					line = "with all together, " + line
+				}
 				not = append(not, line)
 				break
 			}

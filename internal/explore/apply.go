@@ -29,8 +29,8 @@ func (w *world) apply(ev event) footprint {
 		w.steps = append(w.steps, step{ev: ev})
 	}
 	began, now := time.Now(), w.now()
-	w.touches, w.did = 0, deed{}
-	known, token := w.scriptsKnown(), w.shelf.token
+	w.touches, w.cuts, w.did = 0, false, deed{}
+	known, token, signals := w.scriptsKnown(), w.shelf.token, w.signals()
 	w.hop(ev)
 	w.disturb(ev)
 	switch ev.act() {
@@ -77,6 +77,13 @@ func (w *world) apply(ev event) footprint {
 	}
 	if b != nil && f.news >= changed && b.tries() {
 		f.news |= rival
+	}
+	if w.signals() != signals {
+		f.news |= signalled
+		f.wrote = true // also when a key holds the same as before
+	}
+	if w.cuts {
+		f.news |= disconnected
 	}
 	w.afterwards(ev, f)
 	f.later = w.now() != now
@@ -136,6 +143,9 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 		b.held = false
 	}
 	switch p.kind {
+	case ofPush:
+		w.hearPush(b, p)
+		return false
 	case ofPause:
 		w.askAgain(b, p)
 		return false

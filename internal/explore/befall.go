@@ -21,6 +21,7 @@ func (w *world) crash(b *buyer) {
 	b.meetNobody()
 	for c := range b.conns {
 		c.queue = nil
+		c.disconnect()
 	}
 }
 
@@ -39,6 +40,9 @@ func (w *world) befall(ev event, log []write) {
 		}
 	case failover1, failover2:
 		w.goBack(s, st, log, int(ev.act()-failover1)+1)
+	}
+	if ev.act() != evict {
+		w.cut(ev.server())
 	}
 	w.lookAt(ev.server())
 }

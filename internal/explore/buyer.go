@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/embedded"
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/locks"
 )
@@ -26,6 +27,7 @@ const (
 	ofCommit              // the purchase writes stock and order
 	ofCall                // the business call has begun and may return
 	ofPause               // it is about to pause and then ask again; where there are masters
+	ofPush                // a server tells the buyer of a change
 )
 
 // pending is something of a buyer's that waits for the scheduler.
@@ -34,6 +36,7 @@ type pending struct {
 	conn   *conn
 	server int
 	batch  [][]string // commands that are delivered together; mostly one
+	push   embedded.Push
 
 	step func() error // of ofBegin and ofCommit: does it
 	done chan error   // tells the buyer that it happened
@@ -86,10 +89,12 @@ type buyer struct {
 	done     bool
 	crashed  bool
 	held     bool // its messages are held up
+	pausing  bool // between two attempts
 	left     bool // its purchase was over, and nothing of its on its way
 	threads  [MaxMasters + 1]thread
-	met      []int // whose values it knows: itself, and others in the order in which it has seen them
-	tokens   int   // random values of its own so far
+	met      []int             // whose values it knows: itself, and others in the order in which it has seen them
+	tokens   int               // random values of its own so far
+	moments  map[string]uint64 // points in time that it has sent, in grains from the start
 	attempt  attempt
 	lastErr  string
 	events   []history.Event // of its purchase, when wanted
@@ -140,7 +145,7 @@ func (b *buyer) arrive(p *pending) {
 		b.recognise(p)
 		b.w.numberTokens(b, p)
 		p.named = shapeOf(p, b.wordFor)
-		b.w.digestWords(p)
+		b.w.digestWords(b, p)
 	case ofPause:
 		b.comeToPause(p)
 	case ofBegin:
@@ -158,6 +163,9 @@ func (b *buyer) arrive(p *pending) {
 	}
 	b.pend = append(b.pend, p)
 	slices.SortStableFunc(b.pend, func(x, y *pending) int {
+		if x.kind == ofPush && y.kind == ofPush {
+			return cmp.Compare(x.seq, y.seq)
+		}
 		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.server, y.server),
 			cmp.Compare(x.shape, y.shape), cmp.Compare(x.seq, y.seq))
 	})
@@ -252,7 +260,7 @@ func (b *buyer) remove(p *pending) {
 // waits reports whether b has sent something and waits for the answer, or is in
 // its call.
 func (b *buyer) waits() bool {
-	return slices.ContainsFunc(b.pend, func(p *pending) bool { return !p.orphan() })
+	return slices.ContainsFunc(b.pend, func(p *pending) bool { return !p.orphan() && p.kind != ofPush })
 }
 
 // newBuyer makes a buyer with clients that last for many schedules.
@@ -265,7 +273,12 @@ func (w *world) newBuyer(n int) *buyer {
 
 // connect makes new clients.
 func (b *buyer) connect() {
-	b.clients = locks.Clients{Shape: cluster.Single, Dial: b.dial}
+	b.clients = locks.Clients{Shape: cluster.Single, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if b.w.isOver() {
+			return nil, errOver
+		}
+		return b.dial(ctx, network, addr)
+	}}
 	if b.w.c.Masters > 0 {
 		b.clients.Shape = cluster.Quorum
 	}

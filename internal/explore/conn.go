@@ -27,22 +27,26 @@ type conn struct {
 	b      *buyer
 	server int
 	sess   *embedded.Session
+	nth    int // in the order in which connections were made
 
 	// All below is guarded by w.mu.
-	in     []byte
-	queue  []*pending // commands behind the one that is pending
-	head   *pending   // the command that can be delivered
-	await  *pending   // a command whose reply is held back
-	out    []byte
-	ready  chan struct{}
-	closed bool  // by the buyer
-	broken error // by the world
-	until  time.Time
-	timer  *time.Timer
+	in      []byte
+	queue   []*pending // commands behind the one that is pending
+	head    *pending   // the command that can be delivered
+	await   *pending   // a command whose reply is held back
+	first   [][]string // commands that are answered once the buyer has read everything
+	unheard int        // pushes that the buyer hasn't read
+	out     []byte
+	ready   chan struct{}
+	closed  bool  // by the buyer
+	broken  error // by the world
+	until   time.Time
+	timer   *time.Timer
 }
 
 func (w *world) dial(b *buyer, server int) *conn {
-	return &conn{w: w, b: b, server: server, sess: w.servers[server].Session(), ready: make(chan struct{}, 1)}
+	w.dialled++
+	return &conn{nth: w.dialled, w: w, b: b, server: server, sess: w.servers[server].Session(), ready: make(chan struct{}, 1)}
 }
 
 func (c *conn) signal() {
@@ -101,6 +105,7 @@ func (c *conn) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		c.in = c.in[:copy(c.in, c.in[n:])]
+		c.b.noteMoments(args[1:])
 		name := upper(args[0])
 		switch {
 		case len(batch) > 0 || name == "MULTI":
@@ -117,39 +122,20 @@ func (c *conn) Write(p []byte) (int, error) {
 		case name == "HELLO" && len(args) == 2 && args[1] == "3" && c.head == nil && c.await == nil:
 			c.hello(args)
 		case (c.b.starting || passes(name)) && c.head == nil && c.await == nil:
-			c.out = c.sess.Do(c.out, args)
-			c.signal()
+			c.setUp(args)
 		default:
 			c.enqueue([][]string{args})
 		}
 	}
 }
 
-// hello answers a client's usual greeting. The answer is always the same, and
-// asking the server for it each time would take long.
-func (c *conn) hello(args []string) {
-	if c.w.hello == nil {
-		c.w.hello = c.sess.Do(nil, args)
-	}
-	c.sess.SpeakRESP3()
-	c.out = append(c.out, c.w.hello...)
-	c.signal()
-}
-
-// passes reports whether a command sets up a connection and has no order with
-// those of others.
-func passes(name string) bool {
-	switch name {
-	case "HELLO", "CLIENT", "AUTH", "SELECT", "PING", "COMMAND", "READONLY":
-		return true
-	}
-	return false
-}
-
 func (c *conn) enqueue(batch [][]string) {
 	p := &pending{kind: ofCommand, conn: c, server: c.server, batch: batch}
 	if c.head != nil || c.await != nil {
 		c.queue = append(c.queue, p)
+		if c.sess.Tracks() {
+			c.b.arrivals++ // it may be behind one that its buyer doesn't wait for
+		}
 		return
 	}
 	c.head = p
@@ -159,9 +145,15 @@ func (c *conn) enqueue(batch [][]string) {
 // next makes the next command of the connection deliverable.
 func (c *conn) next() {
 	c.head = nil
-	if len(c.queue) > 0 && c.await == nil {
-		c.head, c.queue = c.queue[0], c.queue[1:]
-		c.b.arrive(c.head)
+	for len(c.queue) > 0 && c.await == nil {
+		p := c.queue[0]
+		if !p.setsUp() {
+			c.head, c.queue = p, c.queue[1:]
+			c.b.arrive(p)
+			return
+		}
+		c.queue = c.queue[1:]
+		c.setUp(p.batch[0])
 	}
 }
 
@@ -175,6 +167,7 @@ func (c *conn) answer(reply []byte) {
 func (c *conn) fail(err error) {
 	c.broken = err
 	c.queue = nil
+	c.disconnect()
 	c.signal()
 }
 
@@ -207,6 +200,7 @@ func (c *conn) Close() error {
 		c.timer.Stop()
 	}
 	delete(c.b.conns, c)
+	c.disconnect()
 	if c.head != nil {
 		c.b.giveUp(c.head)
 	}

@@ -85,7 +85,7 @@ func (s *scene) ofBuyer(evs []event, at int) []event {
 		case p.is(isCall):
 			evs = append(evs, b.event(giveBack, at+1, i))
 		case p.is(isPause) && (b.behind() || b.is&isClashing != 0 && s.anybodyTries()):
-		case !p.is(isTwin) && !p.is(isBlocked):
+		case !p.is(isTwin) && !p.is(isBlocked) && !p.is(isBehind):
 			evs = append(evs, b.event(deliver, at+1, i))
 		}
 	}

@@ -32,7 +32,10 @@ func (w *world) end() error {
 	synctest.Wait()
 	var closing sync.WaitGroup
 	for _, b := range w.buyers {
-		if b.locker != nil && b.done {
+		w.mu.Lock() // also before those who leave later
+		done := b.done
+		w.mu.Unlock()
+		if b.locker != nil && done {
 			w.closeLocker(&closing, b)
 		}
 	}

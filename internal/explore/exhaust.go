@@ -184,7 +184,7 @@ func (w *world) describe() string {
 		}
 		s.WriteString("; ")
 	}
-	fmt.Fprintf(&s, "%s after the start", time.Since(w.start).Round(time.Microsecond))
+	fmt.Fprintf(&s, "%s after the start", time.Since(w.start).Round(time.Millisecond))
 	return s.String()
 }
 

@@ -90,6 +90,16 @@ func TestVerdicts(t *testing.T) {
 		{"fenced", "failover", nil},
 		{"fenced", "restart", nil},
 		{"fenced", "eviction", nil},
+		{"rueidislock", "none", nil},
+		{"rueidislock", "slow-call", nil},
+		{"rueidislock", "crash", nil},
+		{"rueidislock", "delay", []Property{Oversold}},
+		{"rueidislock", "expiry", []Property{Oversold}},
+		{"rueidislock", "lost-reply", nil},
+		{"rueidislock", "lost-command", nil},
+		{"rueidislock", "failover", []Property{Oversold}},
+		{"rueidislock", "restart", []Property{Oversold}},
+		{"rueidislock", "eviction", []Property{Oversold}},
 	} {
 		t.Run(c.lock+"/"+c.hazard, func(t *testing.T) {
 			r := explored(t, two(t, kind(t, c.lock), c.hazard), Config{Workers: 2})
@@ -116,11 +126,11 @@ func TestReductionLosesNothing(t *testing.T) {
 		hazards []string
 		kinds   []string
 	}{
-		{[]string{"none"}, append(small, renewing...)},
-		{[]string{"slow-call"}, append(small, renewing[:3]...)},
-		{[]string{"crash"}, append(small, "lua-watchdog", "fenced", "redsync")},
+		{[]string{"none"}, append(append(small, renewing...), "rueidislock")},
+		{[]string{"slow-call"}, append(append(small, renewing[:3]...), "rueidislock")},
+		{[]string{"crash"}, append(small, "lua-watchdog", "fenced", "redsync", "rueidislock")},
 		{[]string{"lost-reply"}, append(small, "lua-watchdog", "redislock")},
-		{[]string{"lost-command"}, append(small, "lua-watchdog", "fail-open")},
+		{[]string{"lost-command"}, append(small, "lua-watchdog", "fail-open", "rueidislock")},
 		{[]string{"delay"}, small},
 		{[]string{"expiry"}, small[:3]},
 		{[]string{"failover"}, small[1:3]},
@@ -161,6 +171,11 @@ func TestComposingFindsTheSame(t *testing.T) {
 		{"fenced", 3, -1, 0, []string{"crash"}},
 		{"lua-watchdog", 3, 1, 0, []string{"delay"}},
 		{"get-then-del", 3, 2, 0, []string{"slow-call"}},
+		{"rueidislock", 2, -1, 0, []string{"delay"}},
+		{"rueidislock", 2, -1, 0, []string{"eviction"}},
+		{"rueidislock", 2, -1, 0, []string{"failover"}},
+		{"rueidislock", 2, -1, 0, []string{"crash", "lost-reply"}},
+		{"rueidislock", 3, -1, 0, []string{"slow-call"}},
 	} {
 		t.Run(fmt.Sprint(c.lock, c.buyers, c.preemptions, c.hazards), func(t *testing.T) {
 			cs := bounded(t, c.lock, c.buyers, c.preemptions, c.faults, c.hazards)
@@ -200,7 +215,7 @@ func requireSameFound(t *testing.T, want, got *Report) {
 func TestEqualStatesHaveEqualFutures(t *testing.T) {
 	for _, c := range [][]string{
 		{"setnx-expire-del", "expiry", "crash"}, {"lua-release", "expiry"}, {"lua-watchdog", "slow-call", "crash"},
-		{"get-then-del", "delay"}, {"fenced", "failover"},
+		{"get-then-del", "delay"}, {"fenced", "failover"}, {"rueidislock", "slow-call"}, {"rueidislock", "crash"},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			g := newGraph(false, false)

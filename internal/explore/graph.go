@@ -102,10 +102,12 @@ type footprint struct {
 type news uint16
 
 const (
-	issued  news = 1 << iota // a fencing token, so that nobody else's is the newest
-	scripts                  // other ones than before are known to a server
-	rival                    // who has changed what a master holds tries to get the lock
-	changed                  // the first of several masters holds something else than before; the next bits are of the others
+	issued       news = 1 << iota // a fencing token, so that nobody else's is the newest
+	scripts                       // other ones than before are known to a server
+	signalled                     // a key was changed, though it may hold the same
+	disconnected                  // buyers who were to be told of changes
+	rival                         // who has changed what a master holds tries to get the lock
+	changed                       // the first of several masters holds something else than before; the next bits are of the others
 )
 
 const (

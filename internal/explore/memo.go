@@ -138,7 +138,7 @@ func (w *world) commonBeginnings(digest string, args, values []string) (text str
 // memoKey is the command and what is on the server, with random values replaced
 // by which of them are the same. It is empty for what isn't remembered.
 func (w *world) memoKey(p *pending) string {
-	if len(p.batch) != 1 {
+	if len(p.batch) != 1 || p.conn.sess.Tracks() || w.namesMoment(p.batch[0]) {
 		return ""
 	}
 	args := p.batch[0]

@@ -135,6 +135,7 @@ func (w *world) digestBuyer(b *buyer) view {
 		return newView().number(uint64(b.fate())).number(uint64(w.bought(b)))
 	}
 	v := newView().number(uint64(b.fate())).number(uint64(w.bought(b))).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
+	v = b.withTracked(v)
 	if w.c.Masters > 0 {
 		return v.flag(b.attempt.begun).flag(b.attempt.stirred).flag(b.attempt.clash).number(uint64(b.attempt.clashes))
 	}

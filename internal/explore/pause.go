@@ -42,7 +42,7 @@ func (a *attempt) old(p *pending) bool { return p.seq < a.since }
 
 // between reports whether a message is of an attempt that has failed: what becomes of
 // it is of no interest to the next.
-func (b *buyer) between(p *pending) bool { return b.attempt.old(p) || b.pausing() != nil }
+func (b *buyer) between(p *pending) bool { return b.attempt.old(p) || b.atPause() != nil }
 
 // pause waits until the scheduler lets b ask again.
 func (b *buyer) pause(salt uint64) {
@@ -59,8 +59,8 @@ func (b *buyer) pause(salt uint64) {
 	<-p.done
 }
 
-// pausing is the pause at which b stands, or nil.
-func (b *buyer) pausing() *pending {
+// atPause is the pause at which b stands, or nil.
+func (b *buyer) atPause() *pending {
 	if n := len(b.pend); n > 0 && b.pend[n-1].kind == ofPause {
 		return b.pend[n-1]
 	}
@@ -155,7 +155,7 @@ func (w *world) disturb(ev event) {
 	timePasses := ev.act() == pass || ev.act() == delay || ev.act() == expire
 	for _, b := range w.buyers {
 		lost := b.n == ev.buyer() && (ev.act() == loseReply || ev.act() == loseSend)
-		if (timePasses || lost) && b.tries() && b.pausing() == nil {
+		if (timePasses || lost) && b.tries() && b.atPause() == nil {
 			b.attempt.stirred = true
 		}
 	}
@@ -167,7 +167,7 @@ func (w *world) afterwards(ev event, f footprint) {
 	defer w.mu.Unlock()
 	for _, b := range w.buyers {
 		b.left = b.left || b.done && len(b.pend) == 0
-		a, p, own := &b.attempt, b.pausing(), ev.buyer() == b.n
+		a, p, own := &b.attempt, b.atPause(), ev.buyer() == b.n
 		if !b.alive() {
 			*a = attempt{since: a.since}
 		}
@@ -219,7 +219,7 @@ func (b *buyer) ageValues() {
 	for _, p := range b.pend {
 		p.shape = shapeOf(p, b.wordFor)
 		p.named = p.shape
-		b.w.digestWords(p)
+		b.w.digestWords(b, p)
 	}
 	for i := range b.w.states {
 		b.w.renameContent(i)

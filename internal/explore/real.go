@@ -125,6 +125,9 @@ func (p *player) step(ctx context.Context, st Step) (string, error) {
 	who := letter(ev.buyer())
 	switch ev.act() {
 	case deliver, loseReply, loseSend:
+		if st.Command == hears { // as soon as the server says it
+			return who + ": hears of a change", nil
+		}
 		return p.message(ctx, ev, st)
 	case giveBack:
 		return who + ": call returns", p.release(ctx, ev.buyer(), "call", wire.Pass)

@@ -20,19 +20,19 @@ func (w *world) settle(b *buyer, arrivals int) {
 
 func (w *world) pauseFor(b *buyer, arrivals int) {
 	w.mu.Lock()
-	came := !b.alive() || b.arrivals != arrivals
+	came := b.cameBack(arrivals)
 	if w.c.Masters > 0 && b.waits() {
 		came = true // whoever pauses says so
 	}
 	limit := pauseLimit
-	if !b.waits() {
+	if b.mayPause() {
 		limit = w.c.TTL / 25
 	}
 	w.mu.Unlock()
 	if came {
 		return
 	}
-	w.sleep(limit, func() bool { return !b.alive() || b.arrivals != arrivals || w.trouble != nil })
+	w.sleep(limit, func() bool { return b.cameBack(arrivals) || w.trouble != nil })
 }
 
 // gather waits, after time has passed, for those who pause just then: else it
@@ -40,7 +40,7 @@ func (w *world) pauseFor(b *buyer, arrivals int) {
 func (w *world) gather() {
 	for _, b := range w.buyers {
 		w.mu.Lock()
-		pausing := b.alive() && !b.waits()
+		pausing := b.alive() && b.mayPause()
 		arrivals := b.arrivals
 		w.mu.Unlock()
 		if pausing {

@@ -40,7 +40,7 @@ const (
 	isDone fate = 1 << iota
 	isCrashed
 	isHeldUp
-	isAlert    // it waits for a change of what a server holds, or has the newest fencing token
+	isAlert    // it is told of changes, waits for a change of what a server holds, or has the newest fencing token
 	isTrailing // it knows what it was refused before
 	isCalm     // nobody has stirred what it found in its attempt to get the lock
 	isTrying   // it is in the middle of one, or something of one is on its way
@@ -82,6 +82,7 @@ const (
 	isTwin    // an orphan like the one before it: it doesn't matter which comes first
 	isPause   // its buyer is about to ask again
 	isOld     // it was sent before its buyer's present attempt
+	isBehind  // its buyer has to hear something else first
 )
 
 // masterBits is where in a trait the number of the master begins.
@@ -123,7 +124,7 @@ func (p trait) waits() bool { return !p.is(isCall) && !p.is(isBlocked) }
 // sketch outlines a buyer.
 func (w *world) sketch(b *buyer, pend []trait) sketch {
 	s := sketch{is: b.fate(), pend: pend, bought: uint8(w.bought(b)), of: b}
-	if b.circling() || b.pausing() != nil || b.token != 0 && b.token == w.shelf.token {
+	if b.listens() || b.circling() || b.atPause() != nil || b.token != 0 && b.token == w.shelf.token {
 		s.is |= isAlert
 	}
 	if b.trailing() {
@@ -133,7 +134,7 @@ func (w *world) sketch(b *buyer, pend []trait) sketch {
 		if b.attempt.alike() {
 			s.is |= isCalm
 		}
-		if b.pausing() == nil || len(b.pend) > 1 {
+		if b.atPause() == nil || len(b.pend) > 1 {
 			s.is |= isTrying
 		} else if b.clashing() {
 			s.is |= isClashing
@@ -158,6 +159,9 @@ func (w *world) sketch(b *buyer, pend []trait) sketch {
 			if i > 0 && b.pend[i-1].orphan() && b.pend[i-1].shape == p.shape && b.pend[i-1].server == p.server {
 				t |= isTwin
 			}
+		}
+		if p.behind(b.pend) {
+			t |= isBehind
 		}
 		if w.blocked(p) {
 			t |= isBlocked

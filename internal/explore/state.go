@@ -94,6 +94,7 @@ func (w *world) digestAnew(i int) {
 	st := &w.states[i]
 	st.content = w.digest(st, everything, asItIs)
 	w.forget(i)
+	w.takePushes(i)
 	if len(st.owner) > 0 {
 		for k := range st.owner {
 			if find(st.entries, k) == nil {

@@ -91,6 +91,8 @@ func (w *world) tell() (steps []Step, tale []string) {
 			st.Command = "call"
 		case s.p != nil && s.p.kind == ofCommand:
 			st.Command = strings.ToUpper(s.p.batch[0][0])
+		case s.p != nil && s.p.kind == ofPush:
+			st.Command = hears
 		case s.p != nil:
 			st.Command = s.what
 		}
@@ -206,6 +208,9 @@ func (t *teller) message(s *step, who string) string {
 	case s.p == nil || s.ev.act() == loseSend:
 		t.say("A command of %s is lost with its connection.", who)
 		return "a command is lost"
+	case s.p.kind == ofPush:
+		t.say("%s hears that the key has changed.", who)
+		return "hears of a change"
 	case s.p.kind == ofBegin:
 		t.began[s.ev.buyer()] = s.units
 		t.calls[s.ev.buyer()] = s.units > 0

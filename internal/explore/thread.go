@@ -46,13 +46,14 @@ func (b *buyer) forgetAll() {
 	}
 }
 
-// startAfresh makes b ask anew: what it was refused before says nothing any more.
+// startAfresh makes b ask anew, as it may have a reason for that which it didn't have
+// before. Called with w.mu held.
 func (b *buyer) startAfresh() {
 	for i := range b.threads {
 		b.threads[i].trail, b.threads[i].circle = nil, circle{}
 	}
 	for _, p := range b.pend {
-		p.folded = false
+		p.folded, p.onWay = false, false
 	}
 }
 

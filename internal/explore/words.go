@@ -47,7 +47,13 @@ var names = func() (all [MaxBuyers + 1][64]string) {
 const minToken = 6
 
 // isRandom reports whether an argument depends on chance.
-func (w *world) isRandom(arg string) bool { return len(arg) >= minToken && !w.constants[arg] }
+func (w *world) isRandom(arg string) bool {
+	if len(arg) < minToken || w.constants[arg] {
+		return false
+	}
+	_, is := w.moment(arg)
+	return !is
+}
 
 // unknown stands for a random value whose buyer isn't known.
 func unknown(arg string) string { return "‹" + strconv.Itoa(len(arg)) + "›" }
@@ -55,7 +61,7 @@ func unknown(arg string) string { return "‹" + strconv.Itoa(len(arg)) + "›" 
 // wordOf is an argument in words that don't depend on chance, as it is told.
 func (w *world) wordOf(arg string) string {
 	if !w.isRandom(arg) {
-		return arg
+		return w.inWords(arg)
 	}
 	if t := w.tokens[arg]; t != nil {
 		return t.named(t.b.n)
@@ -68,7 +74,7 @@ func (w *world) wordOf(arg string) string {
 // would have the same words.
 func (b *buyer) wordFor(arg string) string {
 	if !b.w.isRandom(arg) {
-		return arg
+		return b.inWords(arg)
 	}
 	if t := b.w.tokens[arg]; t != nil {
 		return t.named(b.placeOf(t.b.n))
@@ -98,7 +104,7 @@ func (b *buyer) meetNobody() {
 // addWord adds an argument to a digest in which buyers are exchanged.
 func (w *world) addWord(v view, arg string, as turn) view {
 	if !w.isRandom(arg) {
-		return v.word(arg)
+		return v.word(w.inWords(arg))
 	}
 	if t := w.tokens[arg]; t != nil {
 		return v.number(1<<32 | uint64(as.of(t.b.n))).number(uint64(t.n))
@@ -128,6 +134,8 @@ func shapeOf(p *pending, word func(arg string) string) string {
 		return "call"
 	case ofPause:
 		return "pause " + strconv.FormatUint(p.salt, 10)
+	case ofPush:
+		return p.shape
 	}
 	var s strings.Builder
 	for _, args := range p.batch {
@@ -309,13 +317,17 @@ func keysOfCommand(args []string, bit func(key string) uint64) uint64 {
 }
 
 // digestWords digests a command, with buyers exchanged.
-func (w *world) digestWords(p *pending) {
+func (w *world) digestWords(b *buyer, p *pending) {
 	for _, t := range w.turns {
 		v := newView().number(uint64(t.server(p.server)))
 		for _, args := range p.batch {
 			v = v.number(uint64(len(args)))
 			for _, a := range args {
-				v = w.addWord(v, a, t)
+				if w.isRandom(a) {
+					v = w.addWord(v, a, t)
+				} else {
+					v = v.word(b.inWords(a))
+				}
 			}
 		}
 		p.words[t] = v.A

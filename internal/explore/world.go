@@ -55,6 +55,7 @@ type world struct {
 	// All below is of the current schedule.
 	over     bool
 	strays   int // commands sent between schedules
+	dialled  int // connections so far
 	seq      int
 	waiting  map[*pending]struct{} // purchases' steps and calls that the schedule's end must free
 	tokens   map[string]*token
@@ -69,6 +70,7 @@ type world struct {
 	looked   time.Time           // when states were read
 	did      deed                // what the present event has done
 	touches  uint64              // keys of the commands that the present event has executed
+	cuts     bool                // the present event has cut connections
 	stamp    uint64              // when the latest step of time ended, in grains
 	dirty    bool                // the script caches aren't what they were at the start
 	last     int                 // who acted last
@@ -144,6 +146,10 @@ func (w *world) signal() {
 // begin starts a schedule: everything is as new, and every buyer has come to
 // its first command.
 func (w *world) begin() {
+	for _, b := range w.buyers {
+		w.hangUp(b)
+	}
+	awaitWholeSecond()
 	w.resetServers()
 	if len(w.turned) > maxTurnedContents {
 		clear(w.turned)
@@ -192,8 +198,9 @@ func (w *world) beginBuyer(b *buyer) {
 	w.mu.Lock()
 	b.pend, b.events, b.attempt = nil, nil, attempt{}
 	b.arrivals, b.fresh, b.tokens, b.silent, b.token = 0, 0, 0, 0, 0
-	b.starting, b.done, b.crashed, b.held, b.left = true, false, false, false, false
+	b.starting, b.done, b.crashed, b.held, b.pausing, b.left = true, false, false, false, false, false
 	b.lastErr, b.locker, b.cancel = "", nil, cancel
+	b.moments = map[string]uint64{}
 	b.forgetAll()
 	b.meetNobody()
 	w.mu.Unlock()
@@ -252,6 +259,7 @@ func (w *world) leave(b *buyer) {
 	defer w.mu.Unlock()
 	if !b.crashed { // what becomes of a process that has died is nobody's concern
 		b.done = true
+		b.hearRest()
 		w.signal()
 	}
 }
@@ -290,6 +298,7 @@ func (w *world) record(b *buyer, e history.Event) {
 	if e.Err != "" && !w.over {
 		b.lastErr = e.Err
 	}
+	b.pausing = pausesAfter(e.Kind, b.pausing)
 	if b.silent++; b.silent > maxSilent && w.trouble == nil && !w.over && !b.crashed {
 		w.trouble = fmt.Errorf("%s: %w: %s", w.c.Kind.Name, errSilent, b.lastErr)
 		w.signal()

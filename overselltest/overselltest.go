@@ -83,6 +83,12 @@ func Name(name string) Option { return func(o *options) { o.name = name } }
 // Buyers is how many buyers there are; the default is 2, and 50 in Run.
 func Buyers(n int) Option { return func(o *options) { o.c.Buyers, o.run.buyers = n, n } }
 
+// Masters is how many independent masters there are, from 3 to 5, for a lock that takes
+// the majority of them: it finds them in Clients.Masters. Such a lock must draw each of
+// its pauses between two attempts, and nothing else, from the Rand of its options: that
+// is where it waits for its turn to ask again. For Explore.
+func Masters(n int) Option { return func(o *options) { o.c.Masters = n } }
+
 // Stock is how many units there are; the default is 1, and 20 in Run.
 func Stock(n int) Option { return func(o *options) { o.c.Stock, o.run.stock = n, n } }
 
@@ -130,6 +136,9 @@ func optionsOf(t *testing.T, newLock NewLock, opts []Option) *options {
 	o.c.Kind.Name = o.name
 	o.c.Kind.Summary = "the lock under test"
 	o.c.Kind.Topologies = []cluster.Shape{cluster.Single}
+	if o.c.Masters > 0 {
+		o.c.Kind.Topologies = []cluster.Shape{cluster.Quorum}
+	}
 	o.c.Kind.New = newLock
 	return o
 }

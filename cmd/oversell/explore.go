@@ -155,11 +155,18 @@ func (a *app) cases(o *exploreOptions) ([]explore.Case, error) {
 	}
 	var cases []explore.Case
 	for _, k := range kinds {
-		c.Kind = k
-		if err := c.Check(); err != nil && explore.Unexplorable(k) == nil {
+		one := c
+		if one.Kind = k; o.All && !explore.CanHaveMasters(k) {
+			one.Masters = 0
+		}
+		one = one.WithDefaults()
+		if err := one.Check(); err != nil && explore.Unexplorable(k) == nil {
 			return nil, &codeError{exitUsage, err}
 		}
-		cases = append(cases, c)
+		cases = append(cases, one)
+		if more, ok := one.OnMasters(); ok && o.All {
+			cases = append(cases, more)
+		}
 	}
 	if o.Resume != "" && len(cases) > 1 {
 		return nil, usagef("--resume goes on with one lock kind, and %d are named", len(cases))

@@ -31,7 +31,7 @@ func (a *app) exploreAll(ctx context.Context, o *exploreOptions, cases []explore
 			all = append(all, exploration{c: c, not: no})
 			continue
 		}
-		row := []string{c.Kind.Name}
+		row := []string{rowName(c)}
 		for _, column := range columns {
 			one := c
 			if column != together {
@@ -59,6 +59,14 @@ func (a *app) exploreAll(ctx context.Context, o *exploreOptions, cases []explore
 		a.notes.say("%s", strings.Join(row, " | "))
 	}
 	return a.writeTable(o.Output, t, not, all)
+}
+
+// rowName says what a row of the table is about.
+func rowName(c explore.Case) string {
+	if c.Masters == 0 {
+		return c.Kind.Name
+	}
+	return fmt.Sprintf("%s, %d masters", c.Kind.Name, c.Masters)
 }
 
 // exploreCell is one lock under one hazard, in a few words.

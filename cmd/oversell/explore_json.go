@@ -17,6 +17,7 @@ type explorationItem struct {
 	Lock        string             `json:"lock"`
 	NotExplored string             `json:"not_explored,omitempty"`
 	Buyers      int                `json:"buyers"`
+	Masters     int                `json:"masters,omitempty"` // independent ones; none for one server
 	Stock       int                `json:"stock"`
 	TTLMS       int64              `json:"ttl_ms"`
 	Hazards     []explore.Budget   `json:"hazards"`
@@ -59,7 +60,7 @@ func explorationDocument(done []exploration) explorationDoc {
 func explorationOf(x exploration) explorationItem {
 	c := x.c
 	item := explorationItem{
-		Lock: c.Kind.Name, Buyers: c.Buyers, Stock: c.Stock, TTLMS: c.TTL.Milliseconds(), Hazards: c.Hazards,
+		Lock: c.Kind.Name, Buyers: c.Buyers, Masters: c.Masters, Stock: c.Stock, TTLMS: c.TTL.Milliseconds(), Hazards: c.Hazards,
 		Faults: c.Faults, Preemptions: c.Preemptions, Seed: c.Seed, Found: []explore.Schedule{},
 	}
 	if x.not != nil {

@@ -163,7 +163,11 @@ func explainExplore(c explore.Case, err error) error {
 
 // save leaves schedule files, and a file to go on with.
 func (x *exploration) save(dir string) error {
-	base := filepath.Join(dir, x.c.Kind.Name+"-"+hazardSlug(x.c))
+	name := x.c.Kind.Name
+	if x.c.Masters > 0 {
+		name += fmt.Sprintf("-%d-masters", x.c.Masters)
+	}
+	base := filepath.Join(dir, name+"-"+hazardSlug(x.c))
 	for _, found := range x.report.Found {
 		path := base + "-" + strings.ReplaceAll(string(found.Property), " ", "-") + ".json"
 		data, err := json.MarshalIndent(found.Schedule(), "", "  ")

@@ -43,7 +43,11 @@ func caseText(c explore.Case) string {
 	if len(hazards) == 0 {
 		hazards = []string{"none"}
 	}
-	text := fmt.Sprintf("%d buyers, stock %d, TTL %s; hazards: %s", c.Buyers, c.Stock, c.TTL, strings.Join(hazards, ", "))
+	on := ""
+	if c.Masters > 0 {
+		on = fmt.Sprintf("%d masters, ", c.Masters)
+	}
+	text := fmt.Sprintf("%d buyers, %sstock %d, TTL %s; hazards: %s", c.Buyers, on, c.Stock, c.TTL, strings.Join(hazards, ", "))
 	if c.Faults > 0 {
 		text += fmt.Sprintf("; at most %d of them in one schedule", c.Faults)
 	}

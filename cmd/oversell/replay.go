@@ -129,7 +129,11 @@ func (a *app) replayReal(ctx context.Context, o *replayOptions, s explore.Schedu
 		return orInterrupted(ctx, err)
 	}
 	a.notes.say("backend %s: %s", chosen.backend.Name(), chosen.why)
-	cl, err := chosen.backend.Start(ctx, cluster.Spec{Run: engine.NewRunID(), Name: "lock-1", Shape: cluster.Single, Version: o.Redis})
+	shape := cluster.Single
+	if c.Masters > 0 {
+		shape = cluster.Quorum
+	}
+	cl, err := chosen.backend.Start(ctx, cluster.Spec{Run: engine.NewRunID(), Name: "lock-1", Shape: shape, Version: o.Redis})
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 		defer cancel()

@@ -95,7 +95,7 @@ func (a *app) writeExplorationPage(o *exploreOptions, done []exploration) error 
 // schedulePage is a schedule in the words of a report.
 func (a *app) schedulePage(s explore.Schedule, path string) reports.Schedule {
 	lock := s.Lock
-	c := explore.Case{Buyers: s.Buyers, Stock: s.Stock, Hazards: s.Hazards, Faults: s.Faults, Preemptions: s.Preemptions}
+	c := explore.Case{Buyers: s.Buyers, Masters: s.Masters, Stock: s.Stock, Hazards: s.Hazards, Faults: s.Faults, Preemptions: s.Preemptions}
 	if k, err := a.findKind(s.Lock); err == nil {
 		c = s.Case(k)
 		if k.Alias != "" {

@@ -64,7 +64,8 @@ func (c Case) key() string {
 	return lockKey
 }
 
-func (c Case) withDefaults() Case {
+// WithDefaults is c with what it doesn't say.
+func (c Case) WithDefaults() Case {
 	if c.TTL == 0 {
 		c.TTL = DefaultTTL
 	}
@@ -85,7 +86,7 @@ func (c Case) Check() error {
 		return hint.Wrap(fmt.Errorf("explore: a TTL of %s", c.TTL), "give a TTL of at least 1s: the clock is fake, and a long one costs no time")
 	case c.Masters != 0 && (c.Masters < MinMasters || c.Masters > MaxMasters):
 		return hint.Wrap(fmt.Errorf("explore: %d masters", c.Masters), "from %d to %d independent masters can be explored", MinMasters, MaxMasters)
-	case c.Masters != 0 && !slices.Contains(c.Kind.Topologies, cluster.Quorum):
+	case c.Masters != 0 && !CanHaveMasters(c.Kind):
 		return fmt.Errorf("explore: %s doesn't lock on several independent masters", c.Kind.Name)
 	}
 	return Unexplorable(c.Kind)
@@ -93,10 +94,23 @@ func (c Case) Check() error {
 
 // Unexplorable returns why a lock kind can't be explored, nil when it can.
 func Unexplorable(k locks.Kind) error {
-	if !slices.Contains(k.Topologies, cluster.Single) && !slices.Contains(k.Topologies, cluster.Quorum) {
+	if !slices.Contains(k.Topologies, cluster.Single) && !CanHaveMasters(k) {
 		return fmt.Errorf("%s isn't explored: it needs %v servers, and one or several masters are simulated", k.Name, k.Topologies)
 	}
 	return nil
+}
+
+// CanHaveMasters reports whether a lock kind can take a majority of independent masters.
+func CanHaveMasters(k locks.Kind) bool { return slices.Contains(k.Topologies, cluster.Quorum) }
+
+// OnMasters is c on several independent masters, for a kind that can lock on those
+// and on one server alike.
+func (c Case) OnMasters() (Case, bool) {
+	if c.Masters != 0 || !slices.Contains(c.Kind.Topologies, cluster.Single) || !CanHaveMasters(c.Kind) {
+		return c, false
+	}
+	c.Masters = MinMasters
+	return c, true
 }
 
 // Property is what a schedule can break.

@@ -93,7 +93,7 @@ func Explore(ctx context.Context, c Case, cfg Config) (*Report, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	c = c.withDefaults()
+	c = c.WithDefaults()
 	if cfg.Strategy == "" {
 		cfg.Strategy = Auto
 	}

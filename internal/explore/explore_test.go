@@ -219,7 +219,7 @@ func TestEqualStatesHaveEqualFutures(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			g := newGraph(false, false)
-			tm := &team{cfg: Config{T: t, Workers: 2, Unreduced: true, recall: true}, c: two(t, kind(t, c[0]), c[1:]...).withDefaults(), halt: func() {}}
+			tm := &team{cfg: Config{T: t, Workers: 2, Unreduced: true, recall: true}, c: two(t, kind(t, c[0]), c[1:]...).WithDefaults(), halt: func() {}}
 			require.NoError(t, tm.work(func(k *worker) error {
 				k.g = g
 				return k.exhaust()

@@ -31,6 +31,9 @@ const maxClashes = 2
 // has changed something itself.
 func (a *attempt) alike() bool { return !a.begun && !a.stirred }
 
+// asks stands in a schedule's file for the word of a command.
+const asks = "ask"
+
 // Who draws pauses.
 const (
 	saltOfLock = 1
@@ -140,7 +143,7 @@ func (w *world) askAgain(b *buyer, p *pending) {
 	w.mu.Unlock()
 	if w.keep {
 		s := &w.steps[len(w.steps)-1]
-		s.p, s.what = p, "ask"
+		s.p, s.what = p, asks
 	}
 	t := b.threadOf(p)
 	t.view = t.view.number(w.now())

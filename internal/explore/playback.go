@@ -15,7 +15,7 @@ func Replay(cfg Config, c Case, s Schedule) (*Counterexample, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := playBack(cfg, c.withDefaults(), s.Property, evs)
+	x, err := playBack(cfg, c.WithDefaults(), s.Property, evs)
 	if err != nil {
 		return nil, err
 	}

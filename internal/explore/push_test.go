@@ -249,7 +249,7 @@ func TestWhatPassesWaitsBehindAPush(t *testing.T) {
 
 // Points in time are told by how far they are from the schedule's start.
 func TestMoments(t *testing.T) {
-	w := &world{c: Case{}.withDefaults(), start: time.UnixMilli(946684800000)}
+	w := &world{c: Case{}.WithDefaults(), start: time.UnixMilli(946684800000)}
 	for arg, want := range map[string]string{
 		"946684802000": "@2s", "946684802001": "@2s", "946684801": "@1s", "946684800003": "@5ms",
 		"2000": "2000", "1700000000000": "1700000000000", "94668480200x": "94668480200x",
@@ -264,7 +264,7 @@ func TestMoments(t *testing.T) {
 // of it, and another grain of that.
 func TestMomentsOfTheSameGrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{c: Case{}.withDefaults(), start: time.Now()}
+		w := &world{c: Case{}.WithDefaults(), start: time.Now()}
 		b := &buyer{w: w, moments: map[string]uint64{}}
 		send := func() string {
 			at := strconv.FormatInt(time.Now().Add(w.c.TTL).UnixMilli(), 10)

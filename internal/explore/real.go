@@ -32,24 +32,31 @@ func (r *Real) Verdict() string {
 	return "only in the model, because " + r.Why
 }
 
-// ReplayReal plays a schedule on the only server of cl. Each command of a buyer
+// ReplayReal plays a schedule on the only server of cl, or on as many of its masters as
+// the schedule has. Each command of a buyer
 // is held on the wire until it is its turn; the TTL passes in real time. The
 // inventory is in this process. An error means that the server can't be reached.
 func ReplayReal(ctx context.Context, c Case, s Schedule, cl *cluster.Cluster) (*Real, error) {
-	c = c.withDefaults()
+	c = c.WithDefaults()
 	r := &Real{Server: cl.Server}
+	if n := max(1, c.Masters); len(cl.Nodes) < n {
+		r.Why = fmt.Sprintf("it needs %d masters, and there are %d", n, len(cl.Nodes))
+		return r, nil
+	}
 	for _, st := range s.Steps {
 		if ev, err := parseEvent(st.Pick); err != nil {
 			return nil, err
 		} else if ev.act() == failover1 || ev.act() == failover2 {
-			r.Why = "it needs a failover, and one server has been started"
+			r.Why = "it needs a failover, and servers without replicas have been started"
 			return r, nil
 		}
 	}
-	p := newPlayer(ctx, c, cl.Nodes[0])
+	p := newPlayer(ctx, c, cl.Nodes[:max(1, c.Masters)])
 	defer p.close()
-	if err := p.admin.Ping(ctx).Err(); err != nil {
-		return nil, fmt.Errorf("reach the server: %w", err)
+	for _, s := range p.servers {
+		if err := s.admin.Ping(ctx).Err(); err != nil {
+			return nil, fmt.Errorf("reach the server: %w", err)
+		}
 	}
 	if err := p.warm(ctx, c.Buyers); err != nil {
 		return nil, err
@@ -70,25 +77,31 @@ func ReplayReal(ctx context.Context, c Case, s Schedule, cl *cluster.Cluster) (*
 	return r, nil
 }
 
-// player plays one schedule on one server.
+// player plays one schedule.
 type player struct {
-	c      Case
-	node   cluster.Node
-	admin  *redis.Client
-	wire   *wire.Wire
-	table  *desk
-	cancel context.CancelFunc
-	ctx    context.Context
+	c       Case
+	servers []realServer // one, or several masters
+	wire    *wire.Wire
+	table   *desk
+	cancel  context.CancelFunc
+	ctx     context.Context
 }
 
-func newPlayer(ctx context.Context, c Case, node cluster.Node) *player {
-	p := &player{c: c, node: node, table: newDesk(c)}
+type realServer struct {
+	node  cluster.Node
+	admin *redis.Client
+}
+
+func newPlayer(ctx context.Context, c Case, nodes []cluster.Node) *player {
+	p := &player{c: c, table: newDesk(c)}
 	p.ctx, p.cancel = context.WithCancel(ctx)
-	p.admin = redis.NewClient(&redis.Options{
-		Addr:            addrOf(0),
-		Dialer:          func(ctx context.Context, _, _ string) (net.Conn, error) { return node.Dial(ctx) },
-		DisableIdentity: true,
-	})
+	for i, node := range nodes {
+		p.servers = append(p.servers, realServer{node, redis.NewClient(&redis.Options{
+			Addr:            addrOf(i),
+			Dialer:          func(ctx context.Context, _, _ string) (net.Conn, error) { return node.Dial(ctx) },
+			DisableIdentity: true,
+		})})
+	}
 	p.wire = wire.New(history.Since(0), p.table.handle)
 	return p
 }
@@ -98,7 +111,9 @@ func (p *player) close() {
 	p.table.open()
 	_ = p.wire.Close()
 	p.table.wait()
-	_ = p.admin.Close()
+	for _, s := range p.servers {
+		_ = s.admin.Close()
+	}
 }
 
 // await polls until ok, as long as a step may take.
@@ -130,34 +145,69 @@ func (p *player) step(ctx context.Context, st Step) (string, error) {
 		}
 		return p.message(ctx, ev, st)
 	case giveBack:
-		return who + ": call returns", p.release(ctx, ev.buyer(), "call", wire.Pass)
+		return who + ": call returns", p.release(ctx, place{buyer: ev.buyer()}, "call", wire.Pass)
 	case crash:
 		p.table.crash(ev.buyer())
 		return who + ": says nothing any more", nil
 	case evict:
-		return "the key is deleted, as an eviction would", p.admin.Del(ctx, p.c.key()).Err()
+		return "the key is deleted, as an eviction would" + p.where(ev), p.servers[ev.server()].admin.Del(ctx, p.c.key()).Err()
 	case restart:
-		return "the server is emptied, as a restart without data would", errors.Join(p.admin.FlushAll(ctx).Err(), p.admin.ScriptFlush(ctx).Err())
+		admin := p.servers[ev.server()].admin
+		return "the server is emptied, as a restart without data would" + p.where(ev), errors.Join(admin.FlushAll(ctx).Err(), admin.ScriptFlush(ctx).Err())
 	}
-	if !st.Expires {
+	expired := p.expiring(st)
+	if len(expired) == 0 {
 		return "time passes", nil
 	}
-	return p.expire(ctx)
+	return p.expire(ctx, expired)
+}
+
+// where says on which of several masters something happens.
+func (p *player) where(ev event) string {
+	if ev.master() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", on master %d", ev.master())
+}
+
+// expiring are the servers whose key expires in a step.
+func (p *player) expiring(st Step) (servers []realServer) {
+	switch {
+	case p.c.Masters == 0 && st.Expires:
+		return p.servers
+	case p.c.Masters > 0:
+		for _, m := range st.Expired {
+			if m >= 1 && m <= len(p.servers) {
+				servers = append(servers, p.servers[m-1])
+			}
+		}
+	}
+	return servers
 }
 
 func (p *player) message(ctx context.Context, ev event, st Step) (string, error) {
 	action := map[act]wire.Action{deliver: wire.Pass, loseReply: loseTheReply, loseSend: wire.Cut}[ev.act()]
-	if err := p.release(ctx, ev.buyer(), st.Command, action); err != nil {
+	at := place{buyer: ev.buyer()}
+	if onServer(st.Command) {
+		at.server = p.servers[ev.server()].node.Name()
+	}
+	if err := p.release(ctx, at, st.Command, action); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s: %s", letter(ev.buyer()), p.table.lastSaid(ev.buyer())), nil
+	return fmt.Sprintf("%s: %s%s", letter(ev.buyer()), p.table.lastSaid(ev.buyer()), p.where(ev)), nil
+}
+
+// onServer reports whether a step's command is one, and not a step of the purchase.
+func onServer(command string) bool {
+	return !slices.Contains([]string{"begin", "commit", "call", asks, hears}, command)
 }
 
 // release lets a message of a buyer go, and waits until it has been answered.
-func (p *player) release(ctx context.Context, buyer int, command string, action wire.Action) error {
+func (p *player) release(ctx context.Context, at place, command string, action wire.Action) error {
+	buyer := at.buyer
 	var m *message
 	err := p.await(ctx, fmt.Sprintf("%s hasn't come to %s", letter(buyer), command), func() bool {
-		m = p.table.take(buyer, command)
+		m = p.table.take(at, command)
 		return m != nil
 	})
 	if err != nil {
@@ -169,21 +219,23 @@ func (p *player) release(ctx context.Context, buyer int, command string, action 
 
 // expire waits until the key has expired by itself. Meanwhile those who ask
 // again in vain may do so, until shortly before.
-func (p *player) expire(ctx context.Context) (string, error) {
+func (p *player) expire(ctx context.Context, on []realServer) (string, error) {
 	began := time.Now()
 	margin := p.c.TTL / 20
 	err := p.await(ctx, "the key hasn't expired", func() bool {
-		left, err := p.admin.PTTL(ctx, p.c.key()).Result()
-		if err != nil {
-			return false
+		gone, soon := true, false
+		for _, s := range on {
+			left, err := s.admin.PTTL(ctx, p.c.key()).Result()
+			if err != nil {
+				return false
+			}
+			gone = gone && left == -2
+			soon = soon || left <= margin
 		}
-		if left == -2 {
-			return true
-		}
-		if left > margin {
+		if !soon {
 			p.table.refuseAgain()
 		}
-		return false
+		return gone
 	})
 	return fmt.Sprintf("%s pass, and the key expires", time.Since(began).Round(10*time.Millisecond)), err
 }

@@ -33,7 +33,7 @@ func TestParseHazards(t *testing.T) {
 
 func TestEventsAreReadAsWritten(t *testing.T) {
 	for a := deliver; a <= evict; a++ {
-		for _, e := range []event{makeEvent(a, 0, 0), makeEvent(a, 3, 0)} {
+		for _, e := range []event{makeEvent(a, 0, 0), makeEvent(a, 3, 0), makeEvent(a, 3, 1).at(4)} {
 			if e.buyer() == 0 && (a <= giveBack || a == crash || a == delay || a == loseReply || a == loseSend) {
 				continue
 			}
@@ -41,9 +41,10 @@ func TestEventsAreReadAsWritten(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, e.act(), got.act())
 			require.Equal(t, e.buyer(), got.buyer())
+			require.Equal(t, e.master(), got.master())
 		}
 	}
-	for _, bad := range []string{"", "deliver 9.0", "deliver 1.x", "rain", "crash x"} {
+	for _, bad := range []string{"", "deliver 9.0", "deliver 1.x", "rain", "crash x", "restart@0", "restart@6", "deliver 1.0@x"} {
 		_, err := parseEvent(bad)
 		require.Error(t, err, bad)
 	}

@@ -31,6 +31,7 @@ type Step struct {
 	// "commit" and "call" for a step of the purchase.
 	Command string `json:"command,omitempty"`
 	Expires bool   `json:"expires,omitempty"` // the key expired meanwhile
+	Expired []int  `json:"expired,omitempty"` // on these of several masters, numbered from 1
 }
 
 // letter is the name of a buyer.
@@ -97,6 +98,13 @@ func (w *world) tell() (steps []Step, tale []string) {
 			st.Command = s.what
 		}
 		st.Expires = s.ev.buyer() == 0 && s.ev.act() <= expire && t.last.There && !s.key.There || s.ev.act() == delay && t.last.There && !s.key.There
+		if s.ev.act() == pass || s.ev.act() == expire || s.ev.act() == delay {
+			for m, was := range t.last.Owners {
+				if was > 0 && s.key.Owners[m] == 0 {
+					st.Expired = append(st.Expired, m+1)
+				}
+			}
+		}
 		steps = append(steps, st)
 		t.last = s.key
 	}

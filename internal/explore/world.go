@@ -108,7 +108,7 @@ type step struct {
 }
 
 func newWorld(c Case) (*world, error) {
-	w := &world{c: c.withDefaults(), usual: map[string]string{}, wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}, turns: turnsOf(1, 0), turned: map[uint64]*[len(turns)]uint64{}}
+	w := &world{c: c.WithDefaults(), usual: map[string]string{}, wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}, turns: turnsOf(1, 0), turned: map[uint64]*[len(turns)]uint64{}}
 	for range max(1, c.Masters) {
 		s, err := embedded.NewSimulated()
 		if err != nil {

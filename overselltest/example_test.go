@@ -3,11 +3,14 @@ package overselltest_test
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/oversell/oversell/locks"
+	"github.com/oversell/oversell/locks/peers"
 	"github.com/oversell/oversell/overselltest"
 )
 
@@ -50,4 +53,10 @@ func TestLockSurvivesCrashes(t *testing.T) {
 
 func TestLockRefusesWhatIsStaleWithAFence(t *testing.T) {
 	overselltest.Explore(t, overselltest.Func(Lock), overselltest.Hazards("slow-call"), overselltest.Fenced())
+}
+
+// A lock on several independent masters finds them in its clients.
+func TestMajoritySurvivesLostReplies(t *testing.T) {
+	i := slices.IndexFunc(peers.All(), func(k locks.Kind) bool { return k.Name == "redsync" })
+	overselltest.Explore(t, peers.All()[i].New, overselltest.Masters(3), overselltest.Hazards("lost-reply"))
 }

@@ -70,17 +70,23 @@ func TestReplay(t *testing.T) {
 	for _, c := range []struct {
 		lock, hazard string
 		p            Property
+		masters      int
 	}{
-		{"setnx-expire-del", "slow-call", Oversold},
-		{"setnx-expire-del", "slow-call", ForeignRelease},
-		{"setnx-expire-del", "crash", Stalled},
-		{"lua-watchdog", "delay", Oversold},
-		{"get-then-del", "delay", ForeignRelease},
-		{"lua-release", "restart", Oversold},
+		{"setnx-expire-del", "slow-call", Oversold, 0},
+		{"setnx-expire-del", "slow-call", ForeignRelease, 0},
+		{"setnx-expire-del", "crash", Stalled, 0},
+		{"lua-watchdog", "delay", Oversold, 0},
+		{"get-then-del", "delay", ForeignRelease, 0},
+		{"lua-release", "restart", Oversold, 0},
+		{"rueidislock", "eviction", Oversold, 0},
+		{"redsync", "slow-call", Oversold, 3},
+		{"redsync-extend", "eviction", Oversold, 3},
 	} {
 		t.Run(c.lock+"/"+c.hazard+"/"+string(c.p), func(t *testing.T) {
 			t.Parallel() // most of the time a key is waited for that expires
-			x := explored(t, two(t, kind(t, c.lock), c.hazard), Config{}).Broke(c.p)
+			is := two(t, kind(t, c.lock), c.hazard)
+			is.Masters = c.masters
+			x := explored(t, is, Config{}).Broke(c.p)
 			require.NotNil(t, x)
 			data, err := json.Marshal(x.Schedule())
 			require.NoError(t, err)
@@ -102,7 +108,11 @@ func replayOnProcess(t *testing.T, lock string, s Schedule) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("needs redis-server on PATH")
 	}
-	cl, err := process.New().Start(t.Context(), cluster.Spec{Run: "explore-" + time.Now().Format("150405.000000"), Name: "lock-1", Shape: cluster.Single})
+	shape := cluster.Single
+	if s.Masters > 0 {
+		shape = cluster.Quorum
+	}
+	cl, err := process.New().Start(t.Context(), cluster.Spec{Run: "explore-" + time.Now().Format("150405.000000"), Name: "lock-1", Shape: shape})
 	t.Cleanup(func() { require.NoError(t, cl.Close(context.Background())) })
 	require.NoError(t, err)
 	real, err := ReplayReal(t.Context(), s.Case(kind(t, lock)), s, cl)

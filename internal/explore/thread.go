@@ -53,7 +53,9 @@ func (b *buyer) startAfresh() {
 		b.threads[i].trail, b.threads[i].circle = nil, circle{}
 	}
 	for _, p := range b.pend {
-		p.folded, p.onWay = false, false
+		if p.kind != ofPause {
+			p.folded, p.onWay = false, false
+		}
 	}
 }
 

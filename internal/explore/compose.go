@@ -275,12 +275,10 @@ func (g *graph) compose(id, at int32) {
 		a := arrival{key: key, parent: id, via: ev, turn: as, evs: s.enabled(nil), same: same, bad: s.outcome, parts: to}
 		if a.ended = len(a.evs) == 0; a.ended {
 			a.bad = s.conclude(g.stock)
-			if a.bad&oversold != 0 && g.firstBad == 0 {
-				return // the first is played
-			}
 			g.ends(s.final(a.bad))
 		}
 		next = g.enter(a)
+		g.noteBad(a.bad, g.runs+1)
 	}
 	e := &g.edges[edge]
 	f.turn = as

@@ -192,9 +192,19 @@ func (k *worker) came(explored bool) {
 		g.runs++
 	}
 	g.events += int64(len(k.path))
-	if k.w.outcome&oversold != 0 && g.firstBad == 0 {
-		g.firstBad = g.runs
+	g.noteBad(k.w.outcome, g.runs)
+	g.busy--
+}
+
+// noteBad notes in which run something that oversells was found first.
+func (g *graph) noteBad(o outcome, run int64) {
+	if o&oversold == 0 || g.firstBad > 0 {
+		return
+	}
+	g.firstBad = run
+	select {
+	case <-g.found: // by another process
+	default:
 		close(g.found)
 	}
-	g.busy--
 }

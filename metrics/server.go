@@ -94,20 +94,27 @@ func (s *Server) noticed(h http.Handler) http.Handler {
 
 // AwaitScrape returns nil once a scrape was answered that began after this
 // call, or else ctx's error when ctx ends.
-func (s *Server) AwaitScrape(ctx context.Context) error {
+func (s *Server) AwaitScrape(ctx context.Context) error { return s.ExpectScrape()(ctx) }
+
+// ExpectScrape is for whoever announces that a scrape is waited for: await returns nil
+// once one was answered that began after this call, or else its ctx's error when that
+// ends. Call it once.
+func (s *Server) ExpectScrape() (await func(ctx context.Context) error) {
 	c := make(chan struct{})
 	s.mu.Lock()
 	s.waiting = append(s.waiting, c)
 	s.mu.Unlock()
-	select {
-	case <-c:
-		return nil
-	case <-ctx.Done():
+	return func(ctx context.Context) error {
+		select {
+		case <-c:
+			return nil
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waiting = slices.DeleteFunc(s.waiting, func(o chan struct{}) bool { return o == c })
+		return ctx.Err()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting = slices.DeleteFunc(s.waiting, func(o chan struct{}) bool { return o == c })
-	return ctx.Err()
 }
 
 // Close ends serving once the scrapes under way are answered, or when ctx ends.

@@ -93,6 +93,12 @@ func TestAwaitScrape(t *testing.T) {
 	go func() { <-entered }()
 	get(t, s.URL())
 	require.NoError(t, <-waited)
+
+	// One that is over before anybody waits for it counts when it was expected.
+	await := s.ExpectScrape()
+	go func() { <-entered }()
+	get(t, s.URL())
+	require.NoError(t, await(t.Context()))
 }
 
 // slowCollector takes until it is let go.

@@ -59,9 +59,10 @@ func (a *app) endMetrics(ctx context.Context, o *metricsOptions) {
 		return
 	}
 	if o.MetricsLinger > 0 && ctx.Err() == nil {
+		await := o.exporter.ExpectScrape() // a scrape that comes on hearing of it counts
 		a.notes.say("waiting for one more scrape, for %s at most", o.MetricsLinger)
 		waiting, cancel := context.WithTimeout(ctx, o.MetricsLinger)
-		if o.exporter.AwaitScrape(waiting) != nil && ctx.Err() == nil {
+		if await(waiting) != nil && ctx.Err() == nil {
 			a.notes.say("no scrape came within %s", o.MetricsLinger)
 		}
 		cancel()

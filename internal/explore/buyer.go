@@ -3,15 +3,8 @@ package explore
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
-	"net"
 	"slices"
-	"strconv"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/cluster/embedded"
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/locks"
@@ -261,107 +254,4 @@ func (b *buyer) remove(p *pending) {
 // its call.
 func (b *buyer) waits() bool {
 	return slices.ContainsFunc(b.pend, func(p *pending) bool { return !p.orphan() && p.kind != ofPush })
-}
-
-// newBuyer makes a buyer with clients that last for many schedules.
-func (w *world) newBuyer(n int) *buyer {
-	b := &buyer{w: w, n: n, conns: map[*conn]struct{}{}, lives: make(chan context.Context)}
-	b.connect()
-	go w.run(b)
-	return b
-}
-
-// connect makes new clients.
-func (b *buyer) connect() {
-	b.clients = locks.Clients{Shape: cluster.Single, Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if b.w.isOver() {
-			return nil, errOver
-		}
-		return b.dial(ctx, network, addr)
-	}}
-	if b.w.c.Masters > 0 {
-		b.clients.Shape = cluster.Quorum
-	}
-	for i := range b.w.servers {
-		addr := addrOf(i)
-		client := redis.NewClient(&redis.Options{
-			Addr: addr, Dialer: b.dial, Protocol: 3, DisableIdentity: true,
-			MaxRetries: -1, DialerRetries: 1, PoolSize: 64, ReadTimeout: -1, WriteTimeout: -1,
-			ReadBufferSize: 1024, WriteBufferSize: 1024, // connections come and go with schedules
-			ContextTimeoutEnabled:    true,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		})
-		b.clients.Addrs = append(b.clients.Addrs, addr)
-		if b.w.c.Masters > 0 {
-			b.clients.Masters = append(b.clients.Masters, client)
-		} else {
-			b.clients.Redis = client
-		}
-	}
-}
-
-// disconnect closes the clients.
-func (b *buyer) disconnect() {
-	if b.clients.Redis != nil {
-		_ = b.clients.Redis.Close()
-	}
-	for _, c := range b.clients.Masters {
-		_ = c.Close()
-	}
-}
-
-// dial reaches a server by its announced address.
-func (b *buyer) dial(_ context.Context, _, addr string) (net.Conn, error) {
-	b.w.mu.Lock()
-	defer b.w.mu.Unlock()
-	server := 0
-	for i := range b.w.servers {
-		if addr == addrOf(i) {
-			server = i
-		}
-	}
-	c := b.w.dial(b, server)
-	if b.w.over { // an error here would be logged
-		c.broken = errOver
-	}
-	b.conns[c] = struct{}{}
-	return c, nil
-}
-
-// addrOf is announced as a server's address. It is numeric, so that a lock that
-// dials it by itself finds nobody at once, without asking for a name.
-func addrOf(server int) string { return nowhereHost + strconv.Itoa(1+server) }
-
-const nowhereHost = "127.0.0.1:"
-
-// source draws what depends on nothing but what its buyer has seen. A generator
-// of the usual kind would remember how often it was asked, so that two states
-// which are the same but for that would go on differently. Buyers draw nearly the
-// same, and so pause as long as each other would in their place, unless the lock
-// draws values that must not be another's.
-type source struct {
-	b     *buyer
-	salt  uint64
-	seen  view
-	drawn uint64
-}
-
-// Uint64 implements rand.Source.
-func (s *source) Uint64() uint64 {
-	s.b.pause(s.salt & 0xff)
-	s.b.w.mu.Lock()
-	defer s.b.w.mu.Unlock()
-	if seen := s.b.seen(); s.seen != seen {
-		s.seen, s.drawn = seen, 0
-	}
-	s.drawn++
-	v := s.seen.number(s.salt)
-	if s.b.w.drawsValues {
-		v = v.number(uint64(s.b.n))
-	}
-	return v.number(s.drawn).A ^ uint64(s.b.n)
-}
-
-func (b *buyer) rand(salt uint64) *rand.Rand {
-	return rand.New(&source{b: b, salt: b.w.c.Seed<<8 | salt})
 }

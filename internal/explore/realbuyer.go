@@ -8,10 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/instance"
 	"github.com/oversell/oversell/inventory"
@@ -105,8 +101,8 @@ func (p *player) begin() {
 
 // buy is the life of one buyer on the real server.
 func (p *player) buy(ctx context.Context, n int, retry time.Duration, gatedCall bool) error {
-	clients, closeAll := p.connect(n)
-	defer closeAll()
+	clients := connect(p.c.Masters, p.dialer(n))
+	defer disconnect(clients)
 	turns := turnstile{p: p, buyer: n, salt: saltOfLock, got: new(atomic.Bool), draw: rand.NewPCG(p.c.Seed, uint64(n))}
 	l, err := p.c.Kind.New(ctx, clients, locks.Options{RetryEvery: retry, Rand: rand.New(turns)})
 	if err != nil {
@@ -136,15 +132,10 @@ func (p *player) buy(ctx context.Context, n int, retry time.Duration, gatedCall 
 	return nil
 }
 
-// connect makes a buyer's clients, and what closes them.
-func (p *player) connect(n int) (clients locks.Clients, closeAll func()) {
-	dial := func(ctx context.Context, _, addr string) (net.Conn, error) {
-		node := p.servers[0].node
-		for i, s := range p.servers {
-			if addr == addrOf(i) {
-				node = s.node
-			}
-		}
+// dialer is how a buyer reaches the servers, through the wire.
+func (p *player) dialer(n int) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, _, addr string) (net.Conn, error) {
+		node := p.servers[serverAt(addr, len(p.servers))].node
 		conn, err := p.wire.Dial(ctx, n, node.Name(), node.Dial)
 		if err == nil || p.ctx.Err() == nil {
 			return conn, err
@@ -152,28 +143,6 @@ func (p *player) connect(n int) (clients locks.Clients, closeAll func()) {
 		// The schedule has ended. The client would log the error.
 		conn, other := net.Pipe()
 		return conn, other.Close()
-	}
-	clients = locks.Clients{Shape: cluster.Single, Dial: dial}
-	var all []*redis.Client
-	for i := range p.servers {
-		client := redis.NewClient(&redis.Options{
-			Addr: addrOf(i), Dialer: dial, Protocol: 3, DisableIdentity: true,
-			MaxRetries: -1, DialerRetries: 1, PoolSize: 64, ReadTimeout: -1, WriteTimeout: -1,
-			ContextTimeoutEnabled:    true,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		})
-		all = append(all, client)
-		clients.Addrs = append(clients.Addrs, addrOf(i))
-		if p.c.Masters > 0 {
-			clients.Shape, clients.Masters = cluster.Quorum, append(clients.Masters, client)
-		} else {
-			clients.Redis = client
-		}
-	}
-	return clients, func() {
-		for _, c := range all {
-			_ = c.Close()
-		}
 	}
 }
 

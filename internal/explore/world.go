@@ -126,7 +126,7 @@ func newWorld(c Case) (*world, error) {
 func (w *world) close() {
 	for _, b := range w.buyers {
 		close(b.lives)
-		b.disconnect()
+		disconnect(b.clients)
 	}
 	if w.fresh { // what goes on finds its clients closed, sooner or later
 		time.Sleep(100 * w.c.TTL)
@@ -191,7 +191,7 @@ func allowance(ttl time.Duration) time.Duration { return ttl + ttl/3 + ttl/12 }
 
 func (w *world) beginBuyer(b *buyer) {
 	if w.fresh {
-		b.disconnect()
+		disconnect(b.clients)
 		b.connect()
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -51,6 +51,7 @@ told when more than two hazards are named; faults=0 is no bound.`
 const exploreExample = `  oversell explore --lock naive --hazards slow-call
   oversell explore --lock lua-watchdog --hazards slow-call,crash,delay
   oversell explore --lock fenced --hazards all --buyers 3 --bound preemptions=2
+  oversell explore --lock redsync --masters 3 --hazards restart
   oversell explore --lock naive --output html=counterexample.html
   oversell explore --all --output markdown`
 

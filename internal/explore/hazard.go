@@ -44,8 +44,8 @@ func Hazards() []HazardInfo {
 		{LostReply, "a command is executed and its reply lost, with the connection", 1, ""},
 		{LostSend, "a command is lost before it is executed, with the connection", 1, ""},
 		{Failover, "a replica takes over that lacks the newest write, or the newest two", 1, result.LostMaster},
-		{Restart, "the server restarts empty", 1, ""},
-		{Eviction, "the server evicts the lock's key", 1, ""},
+		{Restart, "the server, or one of the masters, restarts empty", 1, ""},
+		{Eviction, "the server, or one of the masters, evicts the lock's key", 1, ""},
 	}
 }
 

@@ -155,6 +155,8 @@ func (w *world) askAgain(b *buyer, p *pending) {
 
 // disturb notes whose attempt an event may make fail that it wouldn't else.
 func (w *world) disturb(ev event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	timePasses := ev.act() == pass || ev.act() == delay || ev.act() == expire
 	for _, b := range w.buyers {
 		lost := b.n == ev.buyer() && (ev.act() == loseReply || ev.act() == loseSend)

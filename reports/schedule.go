@@ -123,7 +123,7 @@ func (s Schedule) row(id string, n int, st ScheduleStep, before string, middle i
 	if st.Key == "free" {
 		key.Class += " free"
 	}
-	onServer := st.Command != "" && !slices.Contains([]string{"begin", "commit", "call"}, st.Command)
+	onServer := st.Command != "" && st.Command == strings.ToUpper(st.Command) // steps of the purchase are written small
 	switch {
 	case row.World:
 		key.Text, key.After = tidy(st.Text), "· the key is "+tidy(st.Key)

@@ -197,10 +197,9 @@ func (p *player) message(ctx context.Context, ev event, st Step) (string, error)
 	return fmt.Sprintf("%s: %s%s", letter(ev.buyer()), p.table.lastSaid(ev.buyer()), p.where(ev)), nil
 }
 
-// onServer reports whether a step's command is one, and not a step of the purchase.
-func onServer(command string) bool {
-	return !slices.Contains([]string{"begin", "commit", "call", asks, hears}, command)
-}
+// onServer reports whether a step's command is one, and not a step of the purchase,
+// which is written small.
+func onServer(command string) bool { return command == strings.ToUpper(command) }
 
 // release lets a message of a buyer go, and waits until it has been answered.
 func (p *player) release(ctx context.Context, at place, command string, action wire.Action) error {

@@ -27,8 +27,9 @@ type Step struct {
 	Orders int           `json:"orders"`
 	At     time.Duration `json:"at"` // on the schedule's clock, in nanoseconds
 
-	// Command is the first word of a command that is delivered, or "begin",
-	// "commit" and "call" for a step of the purchase.
+	// Command is the first word of a command that is delivered, or "begin", "commit",
+	// "call" and "ask" for a step of the purchase, and "push" for what a server says
+	// unasked.
 	Command string `json:"command,omitempty"`
 	Expires bool   `json:"expires,omitempty"` // the key expired meanwhile
 	Expired []int  `json:"expired,omitempty"` // on these of several masters, numbered from 1

@@ -248,6 +248,9 @@ func (w *world) renameContent(server int) {
 	}
 	for _, b := range w.buyers {
 		rename(&b.attempt.found[server])
+		if w.inOrder { // its one thread doesn't say which server something was about
+			b.threads[0].trail, b.threads[0].circle = nil, circle{}
+		}
 		t := &b.threads[server]
 		rename(&t.circle.seen)
 		for i := range t.trail {

@@ -222,7 +222,7 @@ func (b *buyer) leftBehindSince(seq int) bool {
 // their way, to arrive in every order. Called with w.mu held.
 func (b *buyer) giveUp(p *pending) {
 	for _, o := range b.pend {
-		if o != p && o.orphan() && o.server == p.server && formOf(o.shape) == formOf(p.shape) {
+		if o != p && o.givenUpLike(p) {
 			b.remove(p)
 			return
 		}
@@ -232,7 +232,12 @@ func (b *buyer) giveUp(p *pending) {
 // hasGivenUp reports whether b waits no more for a command that looks like p, and
 // has come to it again: what is held up isn't let go for that.
 func (b *buyer) hasGivenUp(p *pending) bool {
-	return slices.ContainsFunc(b.pend, func(o *pending) bool { return o.orphan() && o.server == p.server && formOf(o.shape) == formOf(p.shape) })
+	return slices.ContainsFunc(b.pend, func(o *pending) bool { return o.givenUpLike(p) })
+}
+
+// givenUpLike reports whether nobody waits for p any more, and it looks like another.
+func (p *pending) givenUpLike(o *pending) bool {
+	return p.orphan() && p.server == o.server && formOf(p.shape) == formOf(o.shape)
 }
 
 // message is the one that an event is about, or nil.

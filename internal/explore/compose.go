@@ -158,14 +158,11 @@ func (g *graph) turned(from composition, as turn) composition {
 // composable reports whether what an event does can be told from parts: no time
 // passes with it, and nobody's values are numbered anew.
 func (g *graph) composable(is composition, ev event) bool {
-	switch ev.act() {
-	case pass, delay, expire:
-		return false
-	case deliver:
+	if ev.act() == deliver {
 		b := g.composer.buyers.at(is.buyers[ev.buyer()-1]).is.sketch()
 		return !b.pend[b.position(ev)].is(isPause)
 	}
-	return true
+	return !ev.act().takesTime()
 }
 
 // moveOf is where an event of a state is found, and how the state is turned there;

@@ -120,28 +120,32 @@ func (s *scene) hazards(evs []event) []event {
 	if s.left[hExpiry] > 0 && s.anyTTL {
 		evs = append(evs, makeEvent(expire, 0, 0))
 	}
-	if s.masters == 0 {
-		return s.ofServer(evs, 0, func(a act) event { return makeEvent(a, 0, 0) })
-	}
-	for i := range s.masters {
-		evs = s.ofServer(evs, i, func(a act) event { return makeEvent(a, 0, 0).at(i) })
+	for i := range max(1, s.masters) {
+		evs = s.ofServer(evs, i)
 	}
 	return evs
 }
 
 // ofServer lists what can happen to a server.
-func (s *scene) ofServer(evs []event, i int, make func(act) event) []event {
+func (s *scene) ofServer(evs []event, i int) []event {
+	add := func(a act) {
+		ev := makeEvent(a, 0, 0)
+		if s.masters > 0 {
+			ev = ev.at(i)
+		}
+		evs = append(evs, ev)
+	}
 	if s.left[hFailover] > 0 && s.logged[i] > 0 {
-		evs = append(evs, make(failover1))
+		add(failover1)
 		if s.logged[i] > 1 {
-			evs = append(evs, make(failover2))
+			add(failover2)
 		}
 	}
 	if s.left[hRestart] > 0 && s.anything[i] {
-		evs = append(evs, make(restart))
+		add(restart)
 	}
 	if s.left[hEviction] > 0 && s.anything[i] {
-		evs = append(evs, make(evict))
+		add(evict)
 	}
 	return evs
 }

@@ -24,6 +24,9 @@ var actNames = [...]string{"deliver", "return", "time", "crash", "delay", "expir
 
 func (a act) String() string { return actNames[a] }
 
+// takesTime reports whether time passes with it.
+func (a act) takesTime() bool { return a == pass || a == delay || a == expire }
+
 // hazardOf is the index of the hazard whose budget an act uses, or -1.
 var hazardOf = [...]int{-1, -1, -1, hCrash, hDelay, hExpiry, hLostReply, hLostSend, hFailover, hFailover, hRestart, hEviction}
 

@@ -114,20 +114,6 @@ func (b *buyer) finds(server int) {
 	}
 }
 
-// contentAt is a digest of what a server holds, without times, for whoever keeps it.
-func (w *world) contentAt(server int) uint64 {
-	st := &w.states[server]
-	c := st.content.A
-	if len(w.turns) > 1 && w.turned[c] == nil {
-		all := new([len(turns)]uint64)
-		for _, t := range w.turns {
-			all[t] = w.digest(st, everything, t).A
-		}
-		w.turned[c] = all
-	}
-	return c
-}
-
 // askAgain lets b begin another attempt.
 func (w *world) askAgain(b *buyer, p *pending) {
 	w.mu.Lock()
@@ -157,10 +143,9 @@ func (w *world) askAgain(b *buyer, p *pending) {
 func (w *world) disturb(ev event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	timePasses := ev.act() == pass || ev.act() == delay || ev.act() == expire
 	for _, b := range w.buyers {
 		lost := b.n == ev.buyer() && (ev.act() == loseReply || ev.act() == loseSend)
-		if (timePasses || lost) && b.tries() && b.atPause() == nil {
+		if (ev.act().takesTime() || lost) && b.tries() && b.atPause() == nil {
 			b.attempt.stirred = true
 		}
 	}
@@ -175,8 +160,9 @@ func (w *world) afterwards(ev event, f footprint) {
 		a, p, own := &b.attempt, b.atPause(), ev.buyer() == b.n
 		if !b.alive() {
 			*a = attempt{since: a.since}
+			continue
 		}
-		if a.begun || !b.alive() {
+		if a.begun {
 			continue
 		}
 		for i := range w.states {

@@ -97,12 +97,12 @@ func (b *sketch) position(ev event) int {
 
 // place is which of the messages to the same master the i-th is.
 func (b *sketch) place(i int) int {
-	n := 0
-	for b.pend[i].master() > 0 && i-n > 0 && b.pend[i-n-1].master() == b.pend[i].master() {
-		n++
-	}
 	if b.pend[i].master() == 0 {
 		return i
+	}
+	n := 0
+	for i-n > 0 && b.pend[i-n-1].master() == b.pend[i].master() {
+		n++
 	}
 	return n
 }

@@ -153,18 +153,28 @@ func (w *world) contentAs(p *pending, as turn) uint64 {
 
 // contentToKeep is contentOf, for whoever is reminded of it by a state.
 func (w *world) contentToKeep(p *pending) uint64 {
-	c := w.contentOf(p)
+	return w.keepTurned(w.contentOf(p), func(t turn) uint64 { return w.contentAs(p, t) })
+}
+
+// contentAt is a digest of all that a server holds, for whoever is reminded of it.
+func (w *world) contentAt(server int) uint64 {
+	st := &w.states[server]
+	return w.keepTurned(st.content.A, func(t turn) uint64 { return w.digest(st, everything, t).A })
+}
+
+// keepTurned keeps what a content is with buyers exchanged, and returns it as it is.
+func (w *world) keepTurned(c uint64, as func(turn) uint64) uint64 {
 	if len(w.turns) > 1 && w.turned[c] == nil {
 		all := new([len(turns)]uint64)
 		for _, t := range w.turns {
-			all[t] = w.contentAs(p, t)
+			all[t] = as(t)
 		}
 		w.turned[c] = all
 	}
 	return c
 }
 
-// contentTurned is what contentToKeep has kept, with buyers exchanged.
+// contentTurned is what keepTurned has kept, with buyers exchanged.
 func (w *world) contentTurned(c uint64, as turn) uint64 {
 	if as == asItIs {
 		return c

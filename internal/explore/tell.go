@@ -99,7 +99,7 @@ func (w *world) tell() (steps []Step, tale []string) {
 			st.Command = s.what
 		}
 		st.Expires = s.ev.buyer() == 0 && s.ev.act() <= expire && t.last.There && !s.key.There || s.ev.act() == delay && t.last.There && !s.key.There
-		if s.ev.act() == pass || s.ev.act() == expire || s.ev.act() == delay {
+		if s.ev.act().takesTime() {
 			for m, was := range t.last.Owners {
 				if was > 0 && s.key.Owners[m] == 0 {
 					st.Expired = append(st.Expired, m+1)

@@ -68,6 +68,7 @@ type options struct {
 	name    string
 	hazards []string
 	c       explore.Case
+	bounds  explore.Bounds
 	cfg     explore.Config
 	allowed []explore.Property
 	run     runOptions
@@ -95,11 +96,13 @@ func Stock(n int) Option { return func(o *options) { o.c.Stock, o.run.stock = n,
 // TTL is that of the lock; the default is 2 s on the fake clock, and 300 ms in Run.
 func TTL(d time.Duration) Option { return func(o *options) { o.c.TTL, o.run.ttl = d, d } }
 
-// Faults bounds how often hazards strike in one schedule, all together.
-func Faults(n int) Option { return func(o *options) { o.c.Faults = n } }
+// Faults bounds how often hazards strike in one schedule, all together. Without it there
+// is no bound but each hazard's; with several masters and more than two hazards it is 1.
+func Faults(n int) Option { return func(o *options) { o.bounds.Faults = &n } }
 
-// Preemptions bounds how often a buyer that could go on is made to wait.
-func Preemptions(n int) Option { return func(o *options) { o.c.Preemptions = n } }
+// Preemptions bounds how often a buyer that could go on is made to wait; less than 0 is
+// no bound. With several masters and delay or expiry among the hazards it is 1 without it.
+func Preemptions(n int) Option { return func(o *options) { o.bounds.Preemptions = &n } }
 
 // Fenced says that purchases use the inventory's fence: it refuses the write of
 // whoever was overtaken.
@@ -126,7 +129,7 @@ func AllowStalled() Option {
 func optionsOf(t *testing.T, newLock NewLock, opts []Option) *options {
 	o := &options{
 		name: t.Name(), hazards: []string{string(explore.SlowCall)},
-		c:   explore.Case{Buyers: 2, Stock: 1, Preemptions: -1, Seed: 1},
+		c:   explore.Case{Buyers: 2, Stock: 1, Seed: 1},
 		cfg: explore.Config{T: t, Workers: runtime.GOMAXPROCS(0), Strategy: explore.Exhaustive, Budget: 30 * time.Second},
 		run: runOptions{buyers: 50, stock: 20, ttl: 300 * time.Millisecond},
 	}
@@ -152,7 +155,10 @@ func Explore(t *testing.T, newLock NewLock, opts ...Option) {
 	if o.c.Hazards, err = explore.ParseHazards(o.hazards); err != nil {
 		t.Fatalf("overselltest: %v; the hazards are %s", err, strings.Join(explore.HazardWords(), ", "))
 	}
-	r, err := explore.Explore(t.Context(), o.c, o.cfg)
+	if o.c.Masters == 0 && o.bounds.Faults == nil {
+		o.bounds.Faults = new(int)
+	}
+	r, err := explore.Explore(t.Context(), o.c.Within(o.bounds), o.cfg)
 	if err != nil {
 		if h := hint.Of(err); h != "" {
 			t.Fatalf("overselltest: %v\n%s", err, h)

@@ -26,6 +26,7 @@ type exploreOptions struct {
 	Stock    int
 	TTL      time.Duration
 	Bounds   []string
+	bounds   explore.Bounds
 	Strategy string
 	Seed     uint64
 	Budget   time.Duration
@@ -46,7 +47,8 @@ a file for oversell replay; or the budget has ended before all was known.
 
 A hazard strikes at most so often in one schedule: NAME=N changes that. With
 --bound faults=N all hazards together strike at most N times, which is 2 unless
-told when more than two hazards are named; faults=0 is no bound.`
+told when more than two hazards are named, and 1 on several masters. There,
+--bound preemptions=1 is usual with delay and expiry. A bound of none is none.`
 
 const exploreExample = `  oversell explore --lock naive --hazards slow-call
   oversell explore --lock lua-watchdog --hazards slow-call,crash,delay
@@ -127,16 +129,13 @@ func completeExplore(cmd *cobra.Command, a *app) {
 
 // cases checks the command line and returns what is to be explored.
 func (a *app) cases(o *exploreOptions) ([]explore.Case, error) {
-	c := explore.Case{Buyers: o.Buyers, Masters: o.Masters, Stock: o.Stock, TTL: o.TTL, Seed: o.Seed, Preemptions: -1}
+	c := explore.Case{Buyers: o.Buyers, Masters: o.Masters, Stock: o.Stock, TTL: o.TTL, Seed: o.Seed}
 	hazards, err := parseHazards(o.Hazards)
 	if err != nil {
 		return nil, err
 	}
 	c.Hazards = hazards
-	if len(hazards) > 2 {
-		c.Faults = 2
-	}
-	if err := parseBounds(o.Bounds, &c); err != nil {
+	if o.bounds, err = parseBounds(o.Bounds); err != nil {
 		return nil, err
 	}
 	for _, w := range []struct {
@@ -160,13 +159,13 @@ func (a *app) cases(o *exploreOptions) ([]explore.Case, error) {
 		if one.Kind = k; o.All && !explore.CanHaveMasters(k) {
 			one.Masters = 0
 		}
-		one = one.WithDefaults()
+		one = one.WithDefaults().Within(o.bounds)
 		if err := one.Check(); err != nil && explore.Unexplorable(k) == nil {
 			return nil, &codeError{exitUsage, err}
 		}
 		cases = append(cases, one)
 		if more, ok := one.OnMasters(); ok && o.All {
-			cases = append(cases, more)
+			cases = append(cases, more.Within(o.bounds))
 		}
 	}
 	if o.Resume != "" && len(cases) > 1 {
@@ -214,22 +213,26 @@ func parseHazards(given []string) ([]explore.Budget, error) {
 }
 
 // parseBounds reads "preemptions=2" and "faults=1".
-func parseBounds(given []string, c *explore.Case) error {
+func parseBounds(given []string) (b explore.Bounds, err error) {
 	for _, text := range given {
 		name, number, _ := strings.Cut(text, "=")
 		n, err := strconv.Atoi(number)
+		if number == "none" {
+			n, err = -1, nil
+		}
 		switch {
 		case name != "preemptions" && name != "faults":
-			return unknown("bound", name, []string{"preemptions", "faults"})
-		case err != nil || n < 0 || n > 99:
-			return hint.Wrap(usagef("--bound %s: %q is no number from 0 to 99", text, number), "for example --bound preemptions=2")
+			return b, unknown("bound", name, []string{"preemptions", "faults"})
+		case err != nil || n < -1 || n < 0 && number != "none" || n > 99:
+			return b, hint.Wrap(usagef("--bound %s: %q is no number from 0 to 99, nor none", text, number), "for example --bound preemptions=2")
 		case name == "faults":
-			c.Faults = n
+			n = max(0, n)
+			b.Faults = &n
 		default:
-			c.Preemptions = n
+			b.Preemptions = &n
 		}
 	}
-	return nil
+	return b, nil
 }
 
 func (o *exploreOptions) workers() int {

@@ -36,7 +36,7 @@ func (a *app) exploreAll(ctx context.Context, o *exploreOptions, cases []explore
 			one := c
 			if column != together {
 				one.Hazards, _ = explore.ParseHazards([]string{column}) // words of the list
-				one.Faults = 0
+				one = one.Within(explore.Bounds{Preemptions: o.bounds.Preemptions})
 			}
 			cell, x := a.exploreCell(ctx, o, one)
 			row, all = append(row, cell), append(all, x)

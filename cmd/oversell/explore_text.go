@@ -51,7 +51,10 @@ func caseText(c explore.Case) string {
 	if c.Faults > 0 {
 		text += fmt.Sprintf("; at most %d of them in one schedule", c.Faults)
 	}
-	if c.Preemptions >= 0 {
+	switch {
+	case c.Preemptions == 1:
+		text += "; at most 1 preemption"
+	case c.Preemptions >= 0:
 		text += fmt.Sprintf("; at most %d preemptions", c.Preemptions)
 	}
 	return text

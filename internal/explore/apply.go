@@ -29,7 +29,7 @@ func (w *world) apply(ev event) footprint {
 		w.steps = append(w.steps, step{ev: ev})
 	}
 	began, now := time.Now(), w.now()
-	w.touches, w.cuts, w.did = 0, false, deed{}
+	w.touches, w.cuts, w.waited, w.did = 0, false, false, deed{}
 	known, token, signals := w.scriptsKnown(), w.shelf.token, w.signals()
 	w.hop(ev)
 	w.disturb(ev)
@@ -44,6 +44,7 @@ func (w *world) apply(ev event) footprint {
 		w.crash(b)
 	case delay:
 		f.global = true
+		w.arriveVoid(func(o *buyer) bool { return o != b })
 		b.held = true
 		w.late = w.passTime(w.late)
 	case pass:
@@ -52,7 +53,9 @@ func (w *world) apply(ev event) footprint {
 			w.slowed = true
 			w.strike()
 		}
-		w.passUpTo(w.budgetOfTime())
+		budget := w.budgetOfTime()
+		w.arriveVoid(func(o *buyer) bool { return !o.held })
+		w.passUpTo(budget)
 	case expire:
 		f.global = true
 		w.expireNext()
@@ -86,6 +89,9 @@ func (w *world) apply(ev event) footprint {
 		f.news |= disconnected
 	}
 	w.afterwards(ev, f)
+	if w.waited { // by now it is known whom it has given a reason to ask again
+		w.hopeless = !w.anyTTL() && w.scene().quiet(nobody)
+	}
 	f.later = w.now() != now
 	f.global = f.global || f.later || f.news&scripts != 0
 	if w.keep {
@@ -166,6 +172,7 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 		w.settle(b, arrivals)
 		return false
 	}
+	w.noteReuse(b, p)
 	t := b.threadOf(p)
 	if !b.between(p) {
 		b.finds(p.server)
@@ -247,7 +254,7 @@ func (w *world) stepInventory(b *buyer, p *pending) (wrote bool) {
 	units := w.shelf.units
 	err := p.step()
 	says := uint64(units)
-	b.token = 0
+	b.token, b.inside = 0, p.kind == ofBegin && err == nil && units > 0
 	switch {
 	case errors.Is(err, inventory.ErrStaleToken):
 		says = 1 << 32

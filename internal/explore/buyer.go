@@ -46,6 +46,7 @@ type pending struct {
 	seen   uint64             // ... what it was refused when the server held this
 	onWay  bool               // it comes to nothing, and leads the buyer back to where it waits
 	won    bool               // it is left of an attempt that got the lock
+	acts   when               // it does something
 }
 
 // master is on the way to which of several masters p is, from 1; 0 for none.
@@ -82,6 +83,7 @@ type buyer struct {
 	done     bool
 	crashed  bool
 	held     bool // its messages are held up
+	inside   bool // it has read that there is stock, and hasn't written what it leaves
 	pausing  bool // between two attempts
 	left     bool // its purchase was over, and nothing of its on its way
 	threads  [MaxMasters + 1]thread
@@ -219,13 +221,19 @@ func (b *buyer) leftBehindSince(seq int) bool {
 // giveUp notes that b waits for no reply to p any more. Of several such commands
 // that look the same only one may still arrive: a lock that gives each command a
 // tenth of the time that the network holds it up would else leave ten of them on
-// their way, to arrive in every order. Called with w.mu held.
+// their way, to arrive in every order. It is the first; on several masters, where it
+// may be a matter of chance on which of two b gives up first, the one with the newest
+// value. Called with w.mu held.
 func (b *buyer) giveUp(p *pending) {
 	for _, o := range b.pend {
-		if o != p && o.givenUpLike(p) {
-			b.remove(p)
-			return
+		if o == p || !o.givenUpLike(p) {
+			continue
 		}
+		if b.w.c.Masters > 0 && p.named < o.named {
+			p = o
+		}
+		b.remove(p)
+		return
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/oversell/oversell/internal/hint"
 )
 
-const checkpointVersion = 5
+const checkpointVersion = 6
 
 type saved struct {
 	Version int

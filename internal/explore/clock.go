@@ -33,7 +33,7 @@ func (w *world) passUpTo(budget *time.Duration) {
 	if budget == nil {
 		before, began := w.newsNow(), time.Now()
 		w.passTime(patience * w.c.TTL)
-		w.hopeless = !w.anyTTL() && w.scene().quiet(nobody)
+		w.waited = true
 		if w.newsNow() != before {
 			w.idle += time.Since(began)
 		}

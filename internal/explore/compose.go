@@ -1,5 +1,7 @@
 package explore
 
+import "cmp"
+
 // composer works out where events lead from what the same events have done to the
 // same parts of other states. Buyers act on each other through servers, the
 // inventory and time alone. So an event with which no time passes does to its
@@ -23,17 +25,26 @@ type part[T any] struct {
 
 // common is what is nobody's.
 type common struct {
-	content uint64 // of servers, without times
+	content contents
 	now     uint64
 	setting
+}
+
+// contents are digests of what servers hold, without times, and of what a failover
+// would bring back.
+type contents struct {
+	all uint64
+	of  [maxTurned]uint64 // masters, where there are no more than those
 }
 
 // outline is a sketch of a buyer that can be kept.
 type outline struct {
 	is     fate
 	bought uint8
+	trails uint8
 	many   uint8
 	pend   [maxOutlined]trait
+	needs  [maxOutlined]need
 	words  [maxOutlined]uint64 // of commands
 }
 
@@ -74,6 +85,7 @@ type answer struct {
 // reactionKey is a buyer, turned so that it is the first, and what has changed.
 type reactionKey struct {
 	content uint64 // of servers by now
+	now     uint64
 	buyer   int32
 	news    news
 }
@@ -112,7 +124,7 @@ func (k askKey) hash() uint64 {
 }
 
 func (k reactionKey) hash() uint64 {
-	return newView().number(k.content).number(uint64(k.buyer)).number(uint64(k.news)).A
+	return newView().number(k.content).number(k.now).number(uint64(k.buyer)).number(uint64(k.news)).A
 }
 
 func newComposer() composer {
@@ -131,15 +143,22 @@ type composition struct {
 
 var uncomposed = composition{common: notKnown}
 
-// firstTurn makes a buyer the first. It undoes itself.
-func firstTurn(buyer int) turn {
-	switch buyer {
-	case 2:
-		return 1
-	case 3:
-		return 5
+// toFront is the turn that makes a state's n-th buyer the first, and, of those that
+// do, the one in which it looks the same whichever masters it has to do with. What is
+// nobody's decides where the buyer leaves it open, and then which event is meant.
+func (g *graph) toFront(from composition, n int, ev event) (as turn) {
+	c := &g.composer
+	b, nobodys := c.buyers.at(from.buyers[n-1]), c.commons.at(from.common)
+	first := true
+	for _, t := range g.turns() {
+		if t.of(n) != 1 {
+			continue
+		}
+		if first || cmp.Or(cmp.Compare(b.turned[t], b.turned[as]), cmp.Compare(nobodys.turned[t], nobodys.turned[as]), cmp.Compare(t.event(ev), as.event(ev))) < 0 {
+			as, first = t, false
+		}
 	}
-	return asItIs
+	return as
 }
 
 // turned is a composition with buyers exchanged.
@@ -165,8 +184,7 @@ func (g *graph) composable(is composition, ev event) bool {
 	return !ev.act().takesTime()
 }
 
-// moveOf is where an event of a state is found, and how the state is turned there;
-// the same turn undoes it.
+// moveOf is where an event of a state is found, and how the state is turned there.
 func (g *graph) moveOf(from composition, ev event) (k moveKey, as turn) {
 	c := &g.composer
 	n := ev.buyer()
@@ -178,9 +196,9 @@ func (g *graph) moveOf(from composition, ev event) (k moveKey, as turn) {
 	if n == 0 {
 		return k, asItIs
 	}
-	as = firstTurn(n)
+	as = g.toFront(from, n, ev)
 	k.common, k.buyer = c.commons.at(from.common).turned[as], c.buyers.at(from.buyers[n-1]).turned[as]
-	k.ev = ev.of(1)
+	k.ev = as.event(ev)
 	return k, as
 }
 
@@ -203,20 +221,37 @@ func (g *graph) ask(k moveKey) (is askKey, ok bool) {
 func (g *graph) hearing(k moveKey, a answer, f footprint) view {
 	c := &g.composer
 	v := newView().number(uint64(k.buyer)).number(uint64(k.ev))
-	if b := c.buyers.at(k.buyer).is.sketch(); b.pend[b.position(k.ev)].is(isOrphan) && g.masters == 0 {
+	b := c.buyers.at(k.buyer).is.sketch()
+	p := b.pend[b.position(k.ev)]
+	if p.is(isOrphan) && b.is&isShedding == 0 {
 		return v
 	}
 	from, to := &c.commons.at(k.common).is, &c.commons.at(a.common).is
-	return v.number(a.reply).flag(f.wrote).number(uint64(f.news)).number(from.content).number(to.content).number(from.now)
+	v = v.number(a.reply).flag(f.wrote).number(uint64(f.news)).number(from.now)
+	if g.masters == 0 || g.masters > maxTurned || b.knowsAll(p) {
+		return v.number(from.content.all).number(to.content.all)
+	}
+	for i := range g.masters {
+		if i == k.ev.server() || b.trails&(1<<i) != 0 {
+			v = v.number(uint64(i)).number(from.content.of[i]).number(to.content.of[i])
+		}
+	}
+	return v
 }
 
 // reactionOf is where the reaction of a state's n-th buyer is found, and how it is
 // turned there.
 func (g *graph) reactionOf(from composition, n int, now int32, f footprint) (k reactionKey, as turn) {
 	c := &g.composer
-	as = firstTurn(n)
-	content := c.commons.at(c.commons.at(now).turned[as]).is.content
-	return reactionKey{content, c.buyers.at(from.buyers[n-1]).turned[as], f.news}, as
+	as = g.toFront(composition{common: now, buyers: from.buyers}, n, 0)
+	k = reactionKey{buyer: c.buyers.at(from.buyers[n-1]).turned[as], news: f.turned(as).news}
+	if c.buyers.at(k.buyer).is.is&(isAlert|isShedding) != 0 || g.masters == 0 {
+		k.content = c.commons.at(c.commons.at(now).turned[as]).is.content.all
+	}
+	if f.news&(signalled|disconnected) != 0 { // it may send something, and when counts
+		k.now = c.commons.at(now).is.now
+	}
+	return k, as
 }
 
 // changes reports whether an event does anything that others may react to.
@@ -228,7 +263,7 @@ func (g *graph) changes(from, to int32, f footprint) bool {
 // reacts reports whether the n-th buyer of a state may react to what others do.
 func (g *graph) reacts(from composition, n int, f footprint) bool {
 	is := g.composer.buyers.at(from.buyers[n-1]).is.is
-	return is&(isAlert|isCalm) != 0 || is&isTrailing != 0 && f.news&scripts != 0
+	return is&(isAlert|isCalm|isShedding) != 0 || is&isTrailing != 0 && f.news&scripts != 0 || is&isNewest != 0 && f.news&issued != 0
 }
 
 // composeAll works out the edges of nodes that are new, and of those that come of
@@ -271,7 +306,7 @@ func (g *graph) compose(id, at int32) {
 		s := g.sceneOf(to)
 		a := arrival{key: key, parent: id, via: ev, turn: as, evs: s.enabled(nil), same: same, bad: s.outcome, parts: to}
 		if a.ended = len(a.evs) == 0; a.ended {
-			a.bad = s.conclude(g.stock)
+			a.bad = s.conclude()
 			g.ends(s.final(a.bad))
 		}
 		next = g.enter(a)
@@ -300,16 +335,16 @@ func (g *graph) lead(from composition, ev event) (to composition, f footprint, m
 		if !h.sure() {
 			return uncomposed, f, h.missing()
 		}
-		f, to.common = a.f, c.commons.at(a.is.common).turned[as]
-		to.buyers[ev.buyer()-1] = c.buyers.at(int32(h.is)).turned[as]
+		f, to.common = a.f.turned(as.back()), c.commons.at(a.is.common).turned[as.back()]
+		to.buyers[ev.buyer()-1] = c.buyers.at(int32(h.is)).turned[as.back()]
 	} else {
 		m := c.moves.want(k)
 		if !m.sure() {
 			return uncomposed, f, m.missing()
 		}
-		f, to.common = m.f, c.commons.at(m.is.common).turned[as]
+		f, to.common = m.f.turned(as.back()), c.commons.at(m.is.common).turned[as.back()]
 		if n := ev.buyer(); n > 0 {
-			to.buyers[n-1] = c.buyers.at(m.is.buyer).turned[as]
+			to.buyers[n-1] = c.buyers.at(m.is.buyer).turned[as.back()]
 		}
 	}
 	if !g.changes(from.common, to.common, f) {
@@ -324,7 +359,7 @@ func (g *graph) lead(from composition, ev event) (to composition, f footprint, m
 		if !r.sure() {
 			return uncomposed, f, r.missing()
 		}
-		to.buyers[n-1] = c.buyers.at(int32(r.is)).turned[as]
+		to.buyers[n-1] = c.buyers.at(int32(r.is)).turned[as.back()]
 	}
 	return to, f, nil
 }
@@ -346,7 +381,8 @@ func (g *graph) canonical(is composition) (key view, as turn, same []turn) {
 func (g *graph) sceneOf(is composition) *scene {
 	c := &g.composer
 	s := g.scratch.scene
-	s.setting, s.preemptions, s.masters, s.buyers = c.commons.at(is.common).is.setting, g.preemptions, g.masters, s.buyers[:0]
+	s.setting, s.buyers = c.commons.at(is.common).is.setting, s.buyers[:0]
+	s.stock, s.preemptions, s.masters = g.stock, g.preemptions, g.masters
 	for n := range g.buyers {
 		s.buyers = append(s.buyers, *c.buyers.at(is.buyers[n]).is.sketch())
 	}
@@ -354,7 +390,23 @@ func (g *graph) sceneOf(is composition) *scene {
 }
 
 // sketch is what the outline has kept. It shares its memory.
-func (o *outline) sketch() *sketch { return &sketch{is: o.is, bought: o.bought, pend: o.pend[:o.many]} }
+func (o *outline) sketch() *sketch {
+	return &sketch{is: o.is, bought: o.bought, trails: o.trails, pend: o.pend[:o.many], needs: o.needs[:o.many]}
+}
+
+// knowsAll reports whether what becomes of a buyer that hears a reply may have to do
+// with what any master holds: its attempt may be over with it, and then that decides
+// whether it asks again, and what of it does nothing any more.
+func (b *sketch) knowsAll(reply trait) bool {
+	others := 0
+	for _, p := range b.pend {
+		if p.is(isOrphan) {
+			return true
+		}
+		others++
+	}
+	return others < 2 && b.is&isTrying != 0
+}
 
 // resume takes over what other processes have added.
 func (c *composer) resume(used *[6]int32) {

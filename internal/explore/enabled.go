@@ -17,6 +17,9 @@ func (w *world) enabled(evs []event) []event {
 
 // enabled lists what can happen next.
 func (s *scene) enabled(evs []event) []event {
+	if s.masters > 0 && s.settled() {
+		return s.afterSale(evs)
+	}
 	bounded := s.preemptions >= 0 && int(s.hops) >= s.preemptions && s.last > 0 && s.buyers[s.last-1].couldGoOn()
 	for i := range s.buyers {
 		if !bounded || i+1 == int(s.last) {
@@ -30,6 +33,43 @@ func (s *scene) enabled(evs []event) []event {
 	evs = s.hazards(evs)
 	if s.mayPass() != forNobody || ordinary == 0 && s.anybodyWaits() {
 		evs = append(evs, makeEvent(pass, 0, 0))
+	}
+	return evs
+}
+
+// settled reports whether it is certain by now whether more is sold than there was:
+// nothing is left, and each of those who are inside and have read that there was
+// something sells one too many, if he comes to it.
+func (s *scene) settled() bool {
+	inside := slices.ContainsFunc(s.buyers, func(b sketch) bool { return b.inside() })
+	return s.units == 0 && (!inside || int(s.orders) >= s.stock)
+}
+
+// afterSale lets those who are inside come to their end, and then those who have bought
+// give back what they hold. On several masters nothing else is followed after that: what
+// the others do then, who will find nothing left, is most of what there is.
+func (s *scene) afterSale(evs []event) []event {
+	for at := range s.buyers {
+		if b := &s.buyers[at]; b.inside() {
+			for i, p := range b.pend {
+				switch {
+				case p.is(isCall):
+					return append(evs, b.event(giveBack, at+1, i))
+				case p.is(isStep):
+					return append(evs, b.event(deliver, at+1, i))
+				}
+			}
+		}
+	}
+	for at := range s.buyers {
+		b := &s.buyers[at]
+		if !b.alive() || b.bought == 0 {
+			continue
+		}
+		i := slices.IndexFunc(b.pend, func(p trait) bool { return p.is(isCommand) && !p.is(isOrphan|isBlocked|isBehind|isOld) })
+		if i >= 0 {
+			evs = append(evs, b.event(deliver, at+1, i))
+		}
 	}
 	return evs
 }
@@ -50,7 +90,7 @@ func (s *scene) onlyOrphans() bool {
 	return true
 }
 
-// couldGoOn reports whether a buyer has something that may happen now.
+// couldGoOn reports whether a buyer has something that may happen now, or as soon as it would change something.
 func (b *sketch) couldGoOn() bool {
 	if !b.alive() {
 		return false
@@ -85,7 +125,7 @@ func (s *scene) ofBuyer(evs []event, at int) []event {
 		case p.is(isCall):
 			evs = append(evs, b.event(giveBack, at+1, i))
 		case p.is(isPause) && (b.behind() || b.is&isClashing != 0 && s.anybodyTries()):
-		case !p.is(isTwin) && !p.is(isBlocked) && !p.is(isBehind):
+		case !p.is(isTwin) && !p.is(isBlocked) && !p.is(isBehind) && !s.isVoid(at, i):
 			evs = append(evs, b.event(deliver, at+1, i))
 		}
 	}
@@ -113,11 +153,11 @@ func (s *scene) hazards(evs []event) []event {
 		if s.left[hCrash] > 0 && len(b.pend) > 0 {
 			evs = append(evs, makeEvent(crash, at+1, 0))
 		}
-		if s.canDelay(b) {
+		if s.canDelay(at) {
 			evs = append(evs, makeEvent(delay, at+1, 0))
 		}
 	}
-	if s.left[hExpiry] > 0 && s.anyTTL {
+	if s.left[hExpiry] > 0 && s.anyTTL && (s.masters == 0 || s.onTheirWay() <= 1) {
 		evs = append(evs, makeEvent(expire, 0, 0))
 	}
 	for i := range max(1, s.masters) {
@@ -176,6 +216,17 @@ func (s *scene) mayPass() whatTimeFor {
 	return forNobody
 }
 
+// onTheirWay is of how many buyers something is on its way that would have to arrive
+// before time passes.
+func (s *scene) onTheirWay() (many int) {
+	for i := range s.buyers {
+		if !s.quiet(func(b *sketch) bool { return b != &s.buyers[i] }) {
+			many++
+		}
+	}
+	return many
+}
+
 // quiet reports whether nothing is on its way that has to arrive before time
 // passes, but for what the buyers for whom but says true send.
 func (s *scene) quiet(but func(*sketch) bool) bool {
@@ -184,8 +235,8 @@ func (s *scene) quiet(but func(*sketch) bool) bool {
 		if but(b) {
 			continue
 		}
-		for _, p := range b.pend {
-			if p.waits() {
+		for j, p := range b.pend {
+			if p.waits() && !s.isVoid(i, j) {
 				return false
 			}
 		}
@@ -224,13 +275,14 @@ func (s *scene) anybodyHeld() bool {
 
 // canDelay reports whether b's messages can be held up now: there are some,
 // and nobody else has to be served first.
-func (s *scene) canDelay(b *sketch) bool {
+func (s *scene) canDelay(at int) bool {
+	b := &s.buyers[at]
 	if !b.alive() || b.held() || s.left[hDelay] == 0 || s.anybodyHeld() {
 		return false
 	}
 	mine := false
-	for _, p := range b.pend {
-		mine = mine || p.waits()
+	for i, p := range b.pend {
+		mine = mine || p.waits() && !s.isVoid(at, i)
 	}
 	is := func(o *sketch) bool { return o == b }
 	return mine && s.quiet(is) && (!s.anybodyCalling(is) && !b.inCall() || s.canBeSlow)
@@ -251,9 +303,9 @@ func (s *scene) anybodyWaits() bool {
 }
 
 // conclude judges a schedule in which nothing more can happen.
-func (s *scene) conclude(stock int) outcome {
+func (s *scene) conclude() outcome {
 	o := s.outcome
-	if int(s.orders) <= stock && int(s.orders+s.units) != stock {
+	if int(s.orders) <= s.stock && int(s.orders+s.units) != s.stock {
 		o |= mismatch
 	}
 	if s.units > 0 {

@@ -66,7 +66,7 @@ func (k *worker) lookAround(tooLong bool) {
 		h.bad |= cut
 	}
 	if h.ended {
-		h.bad |= s.conclude(k.w.c.Stock)
+		h.bad |= s.conclude()
 		h.final = s.final(h.bad)
 	}
 	h.key, h.as, h.same = h.parts.canonical(k.w.turns, h.same)

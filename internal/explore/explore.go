@@ -50,6 +50,7 @@ type Config struct {
 	noCompose bool // play every edge whose outcome doesn't follow from another order
 	noForget  bool // what a buyer has seen who has left still tells states apart
 	inOrder   bool // which of several masters has answered first tells states apart
+	noShed    bool // what does nothing any more is still on its way
 }
 
 // Progress is how far an exploration is.
@@ -131,11 +132,13 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 	case ctx.Err() != nil:
 		return err
 	case errors.Is(err, errLingers):
-		cfg.noForget = true
+		cfg.noForget, cfg.noShed = true, true
 	case errors.Is(err, errParts):
 		cfg.noCompose = true
+	case errors.Is(err, errReuses):
+		cfg.noShed = true
 	case errors.As(err, &differs) && !(cfg.noForget && cfg.noTurns && cfg.inOrder):
-		cfg.noForget, cfg.noTurns, cfg.noCompose, cfg.inOrder = true, true, true, true
+		cfg.noForget, cfg.noTurns, cfg.noCompose, cfg.inOrder, cfg.noShed = true, true, true, true, true
 	default:
 		return err
 	}

@@ -50,7 +50,7 @@ func (s *scene) final(bad outcome) view {
 			return 0
 		}
 		b := &s.buyers[n-1]
-		return 1 + uint64(b.bought)<<8 | uint64(b.is&^(isAlert|isTrailing|isCalm|isTrying|isClashing))
+		return 1 + uint64(b.bought)<<8 | uint64(b.is&(isDone|isCrashed|isHeldUp))
 	}
 	var fates []uint64
 	for i := range s.buyers {

@@ -13,7 +13,7 @@ func (g *graph) intern(p *parts, as turn) composition {
 	}
 	c := &g.composer
 	whole := composition{common: internPart(&c.commons, g.turns(), &p.common, func(t turn) common {
-		is := common{p.content[t], p.now, p.scene.setting}
+		is := common{p.contents[t], p.now, p.scene.setting}
 		is.setting = is.setting.turned(t)
 		return is
 	})}
@@ -62,6 +62,9 @@ func internPart[T any](t *table[view, part[T]], all []turn, keys *[len(turns)]vi
 // outlined is b's outline with buyers and masters exchanged.
 func (b *sketch) outlined(as turn) outline {
 	is := outline{is: b.is, bought: b.bought, many: uint8(len(b.pend))}
+	for i := range maxTurned {
+		is.trails |= b.trails >> i & 1 << as.server(i)
+	}
 	var room [maxOutlined]int
 	order := room[:len(b.pend)]
 	for i := range order {
@@ -69,7 +72,7 @@ func (b *sketch) outlined(as turn) outline {
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(as.place(b.pend[i].master()), as.place(b.pend[j].master())) })
 	for i, at := range order {
-		is.pend[i], is.words[i] = b.pend[at], b.of.pend[at].words[as]
+		is.pend[i], is.needs[i], is.words[i] = b.pend[at], b.needs[at], b.of.pend[at].words[as]
 		if m := is.pend[i].master(); m > 0 {
 			is.pend[i] = is.pend[i]&(1<<masterBits-1) | trait(1+as.server(m-1))<<masterBits
 		}
@@ -110,6 +113,7 @@ func (g *graph) learn(before composition, ev event, f footprint, did deed, after
 		buyer = c.buyers.at(after.buyers[n-1]).turned[as]
 	}
 	ask, ok := g.ask(k)
+	f = f.turned(as)
 	if !ok {
 		note(g, c.moves.want(k), move{common, buyer}, f)
 		return

@@ -90,6 +90,56 @@ func TestReductionOnMastersLosesNothing(t *testing.T) {
 	}
 }
 
+// What does nothing any more is taken off its way, and what would change nothing now
+// isn't delivered. That loses no end and no counterexample, and nothing gets longer.
+func TestSheddingLosesNothing(t *testing.T) {
+	for _, hazard := range []string{"delay", "expiry"} {
+		t.Run(hazard, func(t *testing.T) {
+			is := onMasters(t, "redsync", hazard)
+			all := explored(t, is, Config{Workers: 2})
+			r := explored(t, is, Config{Workers: 2, noShed: true})
+			require.True(t, all.Complete, all.Why)
+			require.True(t, r.Complete, r.Why)
+			require.Less(t, all.States, r.States)
+			require.Equal(t, r.finals, all.finals)
+			require.Equal(t, len(r.Found), len(all.Found))
+			for i, x := range r.Found {
+				require.Equal(t, x.Property, all.Found[i].Property)
+				require.Len(t, all.Found[i].Steps, len(x.Steps))
+			}
+		})
+	}
+}
+
+// A lock that sets the value of an attempt again is told from those that don't: what
+// names the value may do something again, so it is left on its way.
+func TestReusedValues(t *testing.T) {
+	once := func(k locks.Kind) error {
+		is := two(t, k, "crash", "delay")
+		is.Masters, is.Preemptions, is.Faults = MinMasters, 1, 1
+		r := &Report{Case: is.WithDefaults()}
+		return r.exhaustOnce(t.Context(), Config{T: t, Workers: 2}, time.Minute)
+	}
+	require.NoError(t, once(majority(true)))
+	require.ErrorIs(t, once(majority(false)), errReuses)
+}
+
+// Once nothing is left, nobody else's steps are followed: only those who have bought
+// give back what they hold.
+func TestNothingIsFollowedAfterTheSale(t *testing.T) {
+	s := scene{stock: 1, masters: 3, preemptions: -1, setting: setting{orders: 1}, buyers: []sketch{
+		{bought: 1, pend: []trait{isCommand | 1<<masterBits, isCommand | isOrphan | 2<<masterBits}, needs: []need{anyValue, anyValue}},
+		{pend: []trait{isCommand | 1<<masterBits}, needs: []need{anyValue}},
+	}}
+	require.Equal(t, []event{makeEvent(deliver, 1, 0).at(0)}, s.enabled(nil))
+	s.buyers[1] = sketch{is: isInside, pend: []trait{isCommand | 1<<masterBits, isCall}, needs: []need{anyValue, anyValue}}
+	require.Equal(t, []event{makeEvent(giveBack, 2, 1)}, s.enabled(nil), "who is inside sells one too many")
+	s.stock = 2
+	require.Greater(t, len(s.enabled(nil)), 1, "one was lost: what becomes of it isn't certain")
+	s.stock, s.masters = 1, 0
+	require.Greater(t, len(s.enabled(nil)), 1, "on one server everything is followed")
+}
+
 // What one attempt gives back may arrive during the next. A lock that uses one value
 // for both removes its own new key by it, once two have been in each other's way.
 func TestAttemptsOverlap(t *testing.T) {

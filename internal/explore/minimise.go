@@ -58,7 +58,7 @@ func (k *worker) tryOut(p Property, evs []event) (played []event, broke bool, er
 	for len(played) < maxEvents {
 		k.beat.Add(1)
 		list := w.enabled(nil)
-		if w.outcome.broke(p) || len(list) == 0 && w.scene().conclude(w.c.Stock).broke(p) {
+		if w.outcome.broke(p) || len(list) == 0 && w.scene().conclude().broke(p) {
 			broke = true
 			break
 		}

@@ -8,11 +8,11 @@ import "time"
 // parts are the digests of a state's parts, for each turn of its buyers, and what
 // decides which events can happen.
 type parts struct {
-	common  [len(turns)]view
-	content [len(turns)]uint64 // of the servers, without times
-	buyers  [MaxBuyers][len(turns)]view
-	now     uint64
-	scene   *scene
+	common   [len(turns)]view
+	contents [len(turns)]contents
+	buyers   [MaxBuyers][len(turns)]view
+	now      uint64
+	scene    *scene
 }
 
 // as is the state's digest with buyers exchanged.
@@ -52,7 +52,7 @@ func (w *world) takeApart(ts ...turn) *parts {
 		}
 	}
 	for _, t := range ts {
-		p.common[t], p.content[t] = w.digestServers(rest, t)
+		p.common[t], p.contents[t] = w.digestServers(rest, t)
 	}
 	return p
 }
@@ -91,12 +91,12 @@ func (w *world) budgetGrain(d time.Duration) uint64 {
 }
 
 // digestServers adds what servers hold, and who acted last where that counts, with
-// buyers exchanged. The content is without times.
-func (w *world) digestServers(rest view, as turn) (v view, content uint64) {
+// buyers exchanged.
+func (w *world) digestServers(rest view, as turn) (v view, is contents) {
 	v = rest
-	held, from := newView(), as.back()
+	all, from := newView(), as.back()
 	for i := range w.states {
-		st := &w.states[from.server(i)]
+		st, held := &w.states[from.server(i)], newView()
 		v = v.number(st.scripts.digest)
 		for i := range st.entries {
 			e := &st.entries[i]
@@ -106,11 +106,22 @@ func (w *world) digestServers(rest view, as turn) (v view, content uint64) {
 		}
 		held = held.number(uint64(len(st.entries)))
 		v = w.withLog(v.number(uint64(len(st.entries))), st, as)
+		for _, wr := range w.lately(st) {
+			for i := range wr.before {
+				held = held.plus(w.entryAs(&wr.before[i], wr.owner, as))
+			}
+			held = held.number(uint64(len(wr.before)))
+		}
+		all = all.also(held)
+		if i < maxTurned {
+			is.of[i] = held.A
+		}
 	}
 	if w.c.Preemptions >= 0 {
 		v = v.number(uint64(as.of(w.last)))
 	}
-	return v, held.A
+	is.all = all.A
+	return v, is
 }
 
 // withLog adds what a failover would bring back.

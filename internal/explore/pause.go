@@ -155,6 +155,7 @@ func (w *world) disturb(ev event) {
 func (w *world) afterwards(ev event, f footprint) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.shedVain()
 	for _, b := range w.buyers {
 		b.left = b.left || b.done && len(b.pend) == 0
 		a, p, own := &b.attempt, b.atPause(), ev.buyer() == b.n
@@ -283,7 +284,10 @@ func (w *world) holds(value string) bool {
 
 // sends reports whether a value is on its way to a server.
 func (b *buyer) sends(value string) bool {
-	return slices.ContainsFunc(b.pend, func(p *pending) bool {
-		return slices.ContainsFunc(p.batch, func(args []string) bool { return slices.Contains(args, value) })
-	})
+	return slices.ContainsFunc(b.pend, func(p *pending) bool { return p.names(value) })
+}
+
+// names reports whether a value is an argument of a message.
+func (p *pending) names(value string) bool {
+	return slices.ContainsFunc(p.batch, func(args []string) bool { return slices.Contains(args, value) })
 }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -85,6 +86,7 @@ func (s *sampler) draw(k *worker) error {
 // sample plays schedules drawn at random until the budget is used up, or a
 // thousand have been played when there is none.
 func (r *Report) sample(ctx context.Context, cfg Config, budget time.Duration) error {
+	began := time.Now()
 	cfg.noForget = true // no state stands for another here
 	how := cfg.Strategy
 	if how == Auto {
@@ -105,6 +107,10 @@ func (r *Report) sample(ctx context.Context, cfg Config, budget time.Duration) e
 	} else {
 		tm := &team{cfg: cfg, c: r.Case, halt: s.halt}
 		err = tm.work(s.draw)
+	}
+	if errors.Is(err, errReuses) && !cfg.noShed {
+		cfg.noShed = true
+		return r.sample(ctx, cfg, max(budget/10, budget-time.Since(began)))
 	}
 	if err != nil {
 		return err
@@ -152,11 +158,11 @@ func (s *sampler) run(k *worker, rng *rand.Rand) error {
 	o := outcome(0)
 	for {
 		if evs = w.enabled(evs[:0]); len(evs) == 0 {
-			o = w.scene().conclude(w.c.Stock)
+			o = w.scene().conclude()
 			break
 		}
 		if len(path) >= maxEvents {
-			o = w.scene().conclude(w.c.Stock) | cut
+			o = w.scene().conclude() | cut
 			break
 		}
 		ev := evs[choose(evs, len(path))]

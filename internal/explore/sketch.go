@@ -4,6 +4,7 @@ package explore
 type scene struct {
 	setting
 	buyers      []sketch
+	stock       int // at the start
 	masters     int // 0 for one server
 	preemptions int // at most; less than 0 for no bound
 }
@@ -20,6 +21,7 @@ type setting struct {
 	anyTTL        bool              // a key has an expiry
 	anything      [MaxMasters]bool  // which servers hold a key
 	logged        [MaxMasters]uint8 // how many of its newest writes each may lose
+	holds         [MaxMasters]value // what the lock's key is at each
 	hopeless      bool              // time has passed, and brought nothing
 	vain          bool              // it has brought nothing but renewals for long
 	remains       remains
@@ -29,27 +31,32 @@ type setting struct {
 type sketch struct {
 	is     fate
 	bought uint8
+	trails uint8 // masters, as bits, that have refused it something which it may come back to
 	pend   []trait
+	needs  []need // of those that it has given up on
 	of     *buyer // nil when it isn't of a world
 }
 
 // fate says how a purchase stands, as bits.
-type fate uint8
+type fate uint16
 
 const (
 	isDone fate = 1 << iota
 	isCrashed
 	isHeldUp
-	isAlert    // it is told of changes, waits for a change of what a server holds, or has the newest fencing token
+	isInside   // it has read that there is stock, and hasn't written what it leaves
+	isAlert    // it is told of changes, or waits for a change of what a server holds
+	isNewest   // it has the newest fencing token
 	isTrailing // it knows what it was refused before
 	isCalm     // nobody has stirred what it found in its attempt to get the lock
 	isTrying   // it is in the middle of one, or something of one is on its way
 	isClashing // it waits until nobody else does
+	isShedding // something that it has given up on may do nothing any more
 )
 
 // fate is how b's purchase stands.
 func (b *buyer) fate() (f fate) {
-	for i, is := range [...]bool{b.done, b.crashed, b.held} {
+	for i, is := range [...]bool{b.done, b.crashed, b.held, b.inside} {
 		if is {
 			f |= 1 << i
 		}
@@ -60,12 +67,15 @@ func (b *buyer) fate() (f fate) {
 func (b *sketch) alive() bool { return b.is&(isDone|isCrashed) == 0 }
 func (b *sketch) held() bool  { return b.is&isHeldUp != 0 }
 
+// inside reports whether the buyer will write what its purchase leaves.
+func (b *sketch) inside() bool { return b.alive() && b.is&isInside != 0 }
+
 // turned is the same with buyers and servers exchanged.
 func (s setting) turned(as turn) setting {
 	to := s
 	to.last, to.remains = uint8(as.of(int(s.last))), s.remains.turned(as)
 	for i := range s.anything {
-		to.anything[as.server(i)], to.logged[as.server(i)] = s.anything[i], s.logged[i]
+		to.anything[as.server(i)], to.logged[as.server(i)], to.holds[as.server(i)] = s.anything[i], s.logged[i], s.holds[i].turned(as)
 	}
 	return to
 }
@@ -83,6 +93,7 @@ const (
 	isPause   // its buyer is about to ask again
 	isOld     // it was sent before its buyer's present attempt
 	isBehind  // its buyer has to hear something else first
+	isStep    // of a purchase, in the inventory
 )
 
 // masterBits is where in a trait the number of the master begins.
@@ -122,13 +133,21 @@ func (p trait) is(t trait) bool { return p&t != 0 }
 func (p trait) waits() bool { return !p.is(isCall) && !p.is(isBlocked) }
 
 // sketch outlines a buyer.
-func (w *world) sketch(b *buyer, pend []trait) sketch {
-	s := sketch{is: b.fate(), pend: pend, bought: uint8(w.bought(b)), of: b}
-	if b.listens() || b.circling() || b.atPause() != nil || b.token != 0 && b.token == w.shelf.token {
+func (w *world) sketch(b *buyer, pend []trait, needs []need) sketch {
+	s := sketch{is: b.fate(), pend: pend, needs: needs, bought: uint8(w.bought(b)), of: b}
+	if b.listens() || b.circling() || b.atPause() != nil {
 		s.is |= isAlert
+	}
+	if b.token != 0 && b.token == w.shelf.token {
+		s.is |= isNewest
 	}
 	if b.trailing() {
 		s.is |= isTrailing
+	}
+	for i := range w.c.Masters {
+		if len(b.threads[i].trail) > 0 {
+			s.trails |= 1 << i
+		}
 	}
 	if w.c.Masters > 0 && b.tries() {
 		if b.attempt.alike() {
@@ -149,6 +168,8 @@ func (w *world) sketch(b *buyer, pend []trait) sketch {
 			t = isCall
 		case ofPause:
 			t = isPause
+		case ofBegin, ofCommit:
+			t = isStep
 		}
 		t |= trait(p.master()) << masterBits
 		if b.attempt.old(p) {
@@ -160,6 +181,9 @@ func (w *world) sketch(b *buyer, pend []trait) sketch {
 				t |= isTwin
 			}
 		}
+		if w.sheds() && b.couldBeVain(p) {
+			s.is |= isShedding
+		}
 		if p.behind(b.pend) {
 			t |= isBehind
 		}
@@ -167,7 +191,7 @@ func (w *world) sketch(b *buyer, pend []trait) sketch {
 			t |= isBlocked
 			s.is |= isAlert
 		}
-		s.pend = append(s.pend, t)
+		s.pend, s.needs = append(s.pend, t), append(s.needs, w.needOf(b, p))
 	}
 	return s
 }
@@ -183,6 +207,7 @@ func (w *world) setting() setting {
 	for i := range w.states {
 		st := &w.states[i]
 		s.anything[i], s.logged[i] = len(st.entries) > 0, uint8(min(2, len(st.log)))
+		s.holds[i] = w.valueAt(i)
 	}
 	return s
 }
@@ -191,12 +216,12 @@ func (w *world) setting() setting {
 func (w *world) scene() *scene {
 	w.lookAgain()
 	s := &w.outline
-	s.setting, s.preemptions, s.masters = w.setting(), w.c.Preemptions, w.c.Masters
+	s.setting, s.stock, s.preemptions, s.masters = w.setting(), w.c.Stock, w.c.Preemptions, w.c.Masters
 	if s.buyers == nil {
 		s.buyers = make([]sketch, len(w.buyers))
 	}
 	for i, b := range w.buyers {
-		s.buyers[i] = w.sketch(b, s.buyers[i].pend[:0])
+		s.buyers[i] = w.sketch(b, s.buyers[i].pend[:0], s.buyers[i].needs[:0])
 	}
 	return s
 }

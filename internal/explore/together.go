@@ -42,6 +42,7 @@ type job struct {
 	NoForget    bool
 	NoCompose   bool
 	InOrder     bool
+	NoShed      bool
 	StuckAfter  time.Duration
 	Number, Of  int      // of the process, from 1
 	Draw        Strategy // how to draw schedules, "" for exploring every one
@@ -66,6 +67,7 @@ type finding struct {
 	Nondeterministic *NondeterminismError `json:",omitempty"`
 	Stuck            *StuckError          `json:",omitempty"`
 	Lingers, Parts   bool
+	Reuses           bool
 	Err              string `json:",omitempty"`
 }
 
@@ -79,6 +81,8 @@ func (r finding) error() error {
 		return errLingers
 	case r.Parts:
 		return errParts
+	case r.Reuses:
+		return errReuses
 	case r.Err != "":
 		return errors.New(r.Err)
 	}
@@ -107,7 +111,7 @@ func Help(t *testing.T, kind func(name string) (locks.Kind, error), in io.Reader
 	}
 	cfg := Config{
 		T: t, Workers: 1, Unreduced: j.Unreduced, StuckAfter: j.StuckAfter,
-		recall: j.Recall, noInfer: j.NoInfer, noTurns: j.NoTurns, noForget: j.NoForget, noCompose: j.NoCompose, inOrder: j.InOrder,
+		recall: j.Recall, noInfer: j.NoInfer, noTurns: j.NoTurns, noForget: j.NoForget, noCompose: j.NoCompose, inOrder: j.InOrder, noShed: j.NoShed,
 	}
 	say := gob.NewEncoder(out)
 	var r finding
@@ -121,8 +125,8 @@ func Help(t *testing.T, kind func(name string) (locks.Kind, error), in io.Reader
 	} else {
 		err = exploreShared(cfg, c, j, &r)
 	}
-	r.Lingers, r.Parts = errors.Is(err, errLingers), errors.Is(err, errParts)
-	if err != nil && !r.Lingers && !r.Parts && !errors.As(err, &r.Nondeterministic) && !errors.As(err, &r.Stuck) {
+	r.Lingers, r.Parts, r.Reuses = errors.Is(err, errLingers), errors.Is(err, errParts), errors.Is(err, errReuses)
+	if err != nil && !r.Lingers && !r.Parts && !r.Reuses && !errors.As(err, &r.Nondeterministic) && !errors.As(err, &r.Stuck) {
 		r.Err = err.Error()
 	}
 	return say.Encode(saying{End: &r})
@@ -217,7 +221,7 @@ func (cfg Config) start(c Case, number int, draw Strategy, mem *os.File) (*helpe
 	told, err := json.Marshal(job{
 		Lock: c.Kind.Name, Buyers: c.Buyers, Masters: c.Masters, Stock: c.Stock, TTL: c.TTL, Hazards: c.Hazards, Faults: c.Faults,
 		Preemptions: c.Preemptions, Seed: c.Seed, Unreduced: cfg.Unreduced, Recall: cfg.recall, NoInfer: cfg.noInfer,
-		NoTurns: cfg.noTurns, NoForget: cfg.noForget, NoCompose: cfg.noCompose, InOrder: cfg.inOrder, StuckAfter: cfg.StuckAfter, Number: number, Of: cfg.Workers, Draw: draw,
+		NoTurns: cfg.noTurns, NoForget: cfg.noForget, NoCompose: cfg.noCompose, InOrder: cfg.inOrder, NoShed: cfg.noShed, StuckAfter: cfg.StuckAfter, Number: number, Of: cfg.Workers, Draw: draw,
 	})
 	if err != nil {
 		return nil, err

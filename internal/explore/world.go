@@ -47,6 +47,9 @@ type world struct {
 	lingers     bool // something of the lock has gone on after its buyer's purchase
 	forgets     bool // what a buyer has seen who has left doesn't count
 	inOrder     bool // which master has answered first counts
+	keepsVain   bool // what does nothing any more is still on its way
+
+	conditionals map[string]bool // forms of commands, by whether they do nothing but where a value is held that they name
 
 	beat *atomic.Int64 // moves on with every event, for the watch
 
@@ -76,7 +79,8 @@ type world struct {
 	last     int                 // who acted last
 	touched  [MaxBuyers + 1]bool // who has done or suffered anything
 	hops     int                 // preemptions
-	hopeless bool                // time has passed, and brought nothing
+	waited   bool                // the present event lets time pass, as nothing else could happen
+	hopeless bool                // that has brought nothing
 	idle     time.Duration       // how long it has brought nothing but renewals
 	outcome  outcome
 	trouble  error // why the schedule says nothing
@@ -108,7 +112,7 @@ type step struct {
 }
 
 func newWorld(c Case) (*world, error) {
-	w := &world{c: c.WithDefaults(), usual: map[string]string{}, wake: make(chan struct{}, 1), constants: map[string]bool{}, cached: map[string]bool{}, turns: turnsOf(1, 0), turned: map[uint64]*[len(turns)]uint64{}}
+	w := &world{c: c.WithDefaults(), usual: map[string]string{}, wake: make(chan struct{}, 1), constants: map[string]bool{}, conditionals: map[string]bool{}, cached: map[string]bool{}, turns: turnsOf(1, 0), turned: map[uint64]*[len(turns)]uint64{}}
 	for range max(1, c.Masters) {
 		s, err := embedded.NewSimulated()
 		if err != nil {
@@ -198,7 +202,7 @@ func (w *world) beginBuyer(b *buyer) {
 	w.mu.Lock()
 	b.pend, b.events, b.attempt = nil, nil, attempt{}
 	b.arrivals, b.fresh, b.tokens, b.silent, b.token = 0, 0, 0, 0, 0
-	b.starting, b.done, b.crashed, b.held, b.pausing, b.left = true, false, false, false, false, false
+	b.starting, b.done, b.crashed, b.held, b.inside, b.pausing, b.left = true, false, false, false, false, false, false
 	b.lastErr, b.locker, b.cancel = "", nil, cancel
 	b.moments = map[string]uint64{}
 	b.forgetAll()
@@ -278,6 +282,7 @@ func (w *world) fail(err error) {
 var (
 	errLingers = errors.New("explore: something of the lock goes on when the purchase is over")
 	errParts   = errors.New("explore: the same event in the same parts of a state came to something else")
+	errReuses  = errors.New("explore: an attempt sets a value of one before it")
 )
 
 // goesOn notes that it does. Called with w.mu held.

@@ -29,8 +29,9 @@ import (
 // waiting retries whatever fails, so Acquire waits where others would report a
 // refusal. A try that fails by its own time-out isn't repeated before the next
 // notice, which may never come: so the adapter raises the time-out, which is
-// meant for going on to the next of several servers, lets each wait last for a
-// TTL and then waits anew, as customers do whose requests have a deadline.
+// meant for going on to the next of several servers, lets each wait last for
+// longer than the TTL and then waits anew, as customers do whose requests have a
+// deadline.
 func rueidislockKind() locks.Kind {
 	return locks.Kind{
 		Name:       "rueidislock",
@@ -103,7 +104,7 @@ func (l *rueidisLocker) Acquire(ctx context.Context, key string, ttl time.Durati
 	})
 }
 
-// rueidisAcquire waits for the lock, a TTL at a time.
+// rueidisAcquire waits for the lock, rather more than a TTL at a time.
 func rueidisAcquire(ctx context.Context, lib rueidislock.Locker, k rueidisKey, name string) (locks.Lease, error) {
 	for {
 		le, err := rueidisWait(ctx, lib, k.ttl, name)
@@ -118,13 +119,14 @@ func rueidisAcquire(ctx context.Context, lib rueidislock.Locker, k rueidisKey, n
 	}
 }
 
-// rueidisWait gives up after ttl, which isn't a deadline of the library's
-// context because that would shorten the lock. For the same reason the lock's
-// context doesn't end with ctx: the purchase releases when it is over.
+// rueidisWait gives up after 1.6 of ttl, when a notice that the lock has expired is
+// long there or won't come. That isn't a deadline of the library's context because
+// that would shorten the lock. For the same reason the lock's context doesn't end
+// with ctx: the purchase releases when it is over.
 func rueidisWait(ctx context.Context, lib rueidislock.Locker, ttl time.Duration, name string) (locks.Lease, error) {
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
-	timer := time.AfterFunc(ttl, cancel)
+	timer := time.AfterFunc(ttl*8/5, cancel)
 	held, release, err := lib.WithContext(waiting, name)
 	intact := stop()
 	intact = timer.Stop() && intact

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -23,8 +24,6 @@ type process struct {
 // process. Stop it.
 func StartProcess(s Start, command []string, desk Desk) (*Host, error) {
 	cmd := exec.Command(command[0], command[1:]...)
-	stderr := &head{}
-	cmd.Stderr = stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start instance %d: %w", s.Instance, err)
@@ -33,17 +32,25 @@ func StartProcess(s Start, command []string, desk Desk) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start instance %d: %w", s.Instance, err)
 	}
+	complaints, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start instance %d: %w", s.Instance, err)
+	}
 	c, err := child.Start(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("start instance %d: %w", s.Instance, err)
 	}
-	b := &process{child: c, endedCh: make(chan struct{}), stderr: stderr}
+	b := &process{child: c, endedCh: make(chan struct{}), stderr: &head{}}
 	h := newHost(s.Instance, desk, in)
 	h.body = b
+	var complained sync.WaitGroup
+	complained.Go(func() { _, _ = io.Copy(b.stderr, complaints) })
 	go func() {
 		h.listen(out)
 		<-c.Done()
 		_ = out.Close()
+		complained.Wait() // how it ended is told with what it has said of it
+		_ = complaints.Close()
 		close(b.endedCh)
 	}()
 	h.send(message{Type: msgStart, Start: &s})

@@ -61,6 +61,9 @@ func (s *scene) afterSale(evs []event) []event {
 			}
 		}
 	}
+	if int(s.orders) > s.stock {
+		return evs // no more than that can go wrong
+	}
 	for at := range s.buyers {
 		b := &s.buyers[at]
 		if !b.alive() || b.bought == 0 {

@@ -223,7 +223,7 @@ func parseBounds(given []string) (b explore.Bounds, err error) {
 		switch {
 		case name != "preemptions" && name != "faults":
 			return b, unknown("bound", name, []string{"preemptions", "faults"})
-		case err != nil || n < -1 || n < 0 && number != "none" || n > 99:
+		case err != nil || n < 0 && number != "none" || n > 99:
 			return b, hint.Wrap(usagef("--bound %s: %q is no number from 0 to 99, nor none", text, number), "for example --bound preemptions=2")
 		case name == "faults":
 			n = max(0, n)

@@ -1,6 +1,9 @@
 package explore
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // composer works out where events lead from what the same events have done to the
 // same parts of other states. Buyers act on each other through servers, the
@@ -228,7 +231,7 @@ func (g *graph) hearing(k moveKey, a answer, f footprint) view {
 	}
 	from, to := &c.commons.at(k.common).is, &c.commons.at(a.common).is
 	v = v.number(a.reply).flag(f.wrote).number(uint64(f.news)).number(from.now)
-	if g.masters == 0 || g.masters > maxTurned || b.knowsAll(p) {
+	if g.masters == 0 || g.masters > maxTurned || b.knowsAll() {
 		return v.number(from.content.all).number(to.content.all)
 	}
 	for i := range g.masters {
@@ -325,6 +328,7 @@ func (g *graph) compose(id, at int32) {
 func (g *graph) lead(from composition, ev event) (to composition, f footprint, missing *int32) {
 	c := &g.composer
 	k, as := g.moveOf(from, ev)
+	home := as.back()
 	to = from
 	if ask, ok := g.ask(k); ok {
 		a := c.answers.want(ask)
@@ -335,16 +339,16 @@ func (g *graph) lead(from composition, ev event) (to composition, f footprint, m
 		if !h.sure() {
 			return uncomposed, f, h.missing()
 		}
-		f, to.common = a.f.turned(as.back()), c.commons.at(a.is.common).turned[as.back()]
-		to.buyers[ev.buyer()-1] = c.buyers.at(int32(h.is)).turned[as.back()]
+		f, to.common = a.f.turned(home), c.commons.at(a.is.common).turned[home]
+		to.buyers[ev.buyer()-1] = c.buyers.at(int32(h.is)).turned[home]
 	} else {
 		m := c.moves.want(k)
 		if !m.sure() {
 			return uncomposed, f, m.missing()
 		}
-		f, to.common = m.f.turned(as.back()), c.commons.at(m.is.common).turned[as.back()]
+		f, to.common = m.f.turned(home), c.commons.at(m.is.common).turned[home]
 		if n := ev.buyer(); n > 0 {
-			to.buyers[n-1] = c.buyers.at(m.is.buyer).turned[as.back()]
+			to.buyers[n-1] = c.buyers.at(m.is.buyer).turned[home]
 		}
 	}
 	if !g.changes(from.common, to.common, f) {
@@ -397,15 +401,8 @@ func (o *outline) sketch() *sketch {
 // knowsAll reports whether what becomes of a buyer that hears a reply may have to do
 // with what any master holds: its attempt may be over with it, and then that decides
 // whether it asks again, and what of it does nothing any more.
-func (b *sketch) knowsAll(reply trait) bool {
-	others := 0
-	for _, p := range b.pend {
-		if p.is(isOrphan) {
-			return true
-		}
-		others++
-	}
-	return others < 2 && b.is&isTrying != 0
+func (b *sketch) knowsAll() bool {
+	return len(b.pend) < 2 && b.is&isTrying != 0 || slices.ContainsFunc(b.pend, func(p trait) bool { return p.is(isOrphan) })
 }
 
 // resume takes over what other processes have added.

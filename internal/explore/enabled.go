@@ -93,7 +93,8 @@ func (s *scene) onlyOrphans() bool {
 	return true
 }
 
-// couldGoOn reports whether a buyer has something that may happen now, or as soon as it would change something.
+// couldGoOn reports whether a buyer has something that may happen now, or as soon as
+// it would change something.
 func (b *sketch) couldGoOn() bool {
 	if !b.alive() {
 		return false

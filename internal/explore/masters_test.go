@@ -78,13 +78,7 @@ func TestReductionOnMastersLosesNothing(t *testing.T) {
 				cfg.Workers = 2
 				r := explored(t, is, cfg)
 				require.True(t, r.Complete, r.Why)
-				require.Equal(t, all.Counts, r.Counts)
-				require.Equal(t, all.finals, r.finals)
-				require.Equal(t, len(all.Found), len(r.Found))
-				for i, x := range all.Found {
-					require.Equal(t, x.Property, r.Found[i].Property)
-					require.Len(t, r.Found[i].Steps, len(x.Steps))
-				}
+				requireSame(t, all, r)
 			}
 		})
 	}
@@ -102,11 +96,7 @@ func TestSheddingLosesNothing(t *testing.T) {
 			require.True(t, r.Complete, r.Why)
 			require.Less(t, all.States, r.States)
 			require.Equal(t, r.finals, all.finals)
-			require.Equal(t, len(r.Found), len(all.Found))
-			for i, x := range r.Found {
-				require.Equal(t, x.Property, all.Found[i].Property)
-				require.Len(t, all.Found[i].Steps, len(x.Steps))
-			}
+			requireSameExamples(t, r, all)
 		})
 	}
 }

@@ -84,7 +84,7 @@ func (a *app) exploreCell(ctx context.Context, o *exploreOptions, c explore.Case
 	case !r.Complete && r.Broke(explore.Oversold) != nil:
 		return "**oversold**", x
 	case !r.Complete:
-		return fmt.Sprintf("unknown after %d", r.Runs), x
+		return fmt.Sprintf("unknown after %s", many(r.Runs)), x
 	case r.Counts.Oversold > 0:
 		return fmt.Sprintf("**oversold** %s of %s", many(r.Counts.Oversold), all), x
 	case r.Counts.Mismatch > 0:

@@ -209,11 +209,11 @@ func (a *app) exploreProgress(c explore.Case) func(explore.Progress) {
 		return nil
 	}
 	return func(p explore.Progress) {
-		what := fmt.Sprintf("%d states, %d open", p.States, p.Open)
+		what := fmt.Sprintf("%s states, %s open", many(p.States), many(p.Open))
 		if p.Sampling {
-			what = fmt.Sprintf("drawn at random, %d final states", p.States)
+			what = fmt.Sprintf("drawn at random, %s final states", many(p.States))
 		}
-		fmt.Fprintf(a.err, "\r\x1b[K%s: %d schedules, %s", c.Kind.Name, p.Runs, what)
+		fmt.Fprintf(a.err, "\r\x1b[K%s: %s schedules, %s", c.Kind.Name, many(p.Runs), what)
 		if p.Found {
 			fmt.Fprint(a.err, ", oversold")
 		}

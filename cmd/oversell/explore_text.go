@@ -68,15 +68,15 @@ func ending(r *explore.Report) string {
 		}
 		return fmt.Sprintf("all %s schedules under these hazards and bounds: none oversells%s", many(r.Counts.All), others(r))
 	}
-	covered := fmt.Sprintf("%d states found, %d of their events not followed", r.States, r.Open)
+	covered := fmt.Sprintf("%s states found, %s of their events not followed", many(r.States), many(r.Open))
 	if s := r.Sampled; s != nil {
-		covered += fmt.Sprintf("; %d schedules drawn by %s, with %d different ends", s.Runs, s.Strategy, s.Distinct)
+		covered += fmt.Sprintf("; %s schedules drawn by %s, with %s different ends", many(s.Runs), s.Strategy, many(s.Distinct))
 		if s.Strategy == explore.PCT && s.Runs > 0 {
 			covered += fmt.Sprintf(": a mistake that takes %d orderings is met by each with a probability of at least %.2g, by all of them of %.2g",
 				s.Depth, s.Bound, s.Chance())
 		}
 	}
-	text := fmt.Sprintf("%s after %d schedules; covered: %s", r.Why, r.Runs, covered)
+	text := fmt.Sprintf("%s after %s schedules; covered: %s", r.Why, many(r.Runs), covered)
 	if r.Broke(explore.Oversold) != nil {
 		text += "; some oversell"
 	} else {
@@ -103,11 +103,11 @@ func others(r *explore.Report) string {
 }
 
 // many writes a count with thousands separators, and "about" where it isn't exact.
-func many(n float64) string {
-	if n >= 1<<53 {
-		return fmt.Sprintf("about %.3g", n)
+func many[N int | int32 | int64 | float64](n N) string {
+	if float64(n) >= 1<<53 {
+		return fmt.Sprintf("about %.3g", float64(n))
 	}
-	digits := fmt.Sprintf("%.0f", n)
+	digits := fmt.Sprintf("%.0f", float64(n))
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
@@ -126,14 +126,14 @@ func foundLine(x exploration, found *explore.Counterexample) string {
 func (a *app) effort(x exploration) string {
 	r := x.report
 	s := max(r.Wall.Seconds(), 1e-3)
-	text := fmt.Sprintf("%d schedules played, %s events, in %s: %s schedules/s, %s events/s\n",
-		r.Runs, many(float64(r.Events)), r.Wall.Round(10*time.Millisecond), many(float64(r.Runs)/s), many(float64(r.Events)/s))
+	text := fmt.Sprintf("%s schedules played, %s events, in %s: %s schedules/s, %s events/s\n",
+		many(r.Runs), many(r.Events), r.Wall.Round(10*time.Millisecond), many(float64(r.Runs)/s), many(float64(r.Events)/s))
 	if r.Complete && r.Runs > 0 {
-		text += fmt.Sprintf("reduction: %s schedules by %d, through %d states; %d events followed from others\n",
-			many(r.Counts.All), r.Runs, r.States, r.Inferred)
+		text += fmt.Sprintf("reduction: %s schedules by %s, through %s states; %s events followed from others\n",
+			many(r.Counts.All), many(r.Runs), many(r.States), many(r.Inferred))
 	}
 	if r.FirstBad > 0 {
-		text += fmt.Sprintf("the first to oversell was number %d%s\n", r.FirstBad, after(r.FirstIn))
+		text += fmt.Sprintf("the first to oversell was number %s%s\n", many(r.FirstBad), after(r.FirstIn))
 	}
 	if r.LeavesOn {
 		text += "note: the lock leaves goroutines behind that still send commands after Close\n"

@@ -10,7 +10,7 @@ import (
 	"github.com/oversell/oversell/internal/hint"
 )
 
-const checkpointVersion = 6
+const checkpointVersion = 7
 
 type saved struct {
 	Version int
@@ -18,7 +18,7 @@ type saved struct {
 	Plain   bool
 	Keeps   bool
 	Root    uint8
-	Nodes   []savedNode
+	Many    int // nodes, which follow
 	Runs, Events, Inferred,
 	FirstBad int64
 }
@@ -49,39 +49,51 @@ func (c Case) fingerprint() string {
 		c.Kind.Name, c.Buyers, c.Masters, c.Stock, c.TTL, c.Hazards, c.Faults, c.Preemptions, c.Seed)
 }
 
-// save returns what is needed to go on later.
+// save returns what is needed to go on later. Nodes are written one by one: all of
+// them at once would take more memory than the graph.
 func (g *graph) save(c Case) ([]byte, error) {
-	s := saved{Version: checkpointVersion, Case: c.fingerprint(), Plain: g.plain, Keeps: g.keeps, Root: uint8(g.root), Runs: g.runs, Events: g.events, Inferred: g.inferred, FirstBad: g.firstBad}
-	for i := range g.nodes {
-		n := &g.nodes[i]
-		sn := savedNode{A: n.key.A, B: n.key.B, Parent: n.parent, Via: uint32(n.via), Turn: uint8(n.turn), Ended: n.ended, Bad: uint8(n.bad)}
-		for _, e := range g.of(n) {
-			to := e.to
-			if to == underWay {
-				to = unexplored
-			}
-			sn.Edges = append(sn.Edges, savedEdge{uint32(e.ev), to, e.f.keys, e.f.wrote, e.f.global, e.f.hazard, uint8(e.f.turn)})
-		}
-		s.Nodes = append(s.Nodes, sn)
-	}
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
-	if err := errors.Join(gob.NewEncoder(zip).Encode(s), zip.Close()); err != nil {
+	to := gob.NewEncoder(zip)
+	err := to.Encode(saved{
+		Version: checkpointVersion, Case: c.fingerprint(), Plain: g.plain, Keeps: g.keeps, Root: uint8(g.root), Many: len(g.nodes),
+		Runs: g.runs, Events: g.events, Inferred: g.inferred, FirstBad: g.firstBad,
+	})
+	for i := range g.nodes {
+		err = errors.Join(err, to.Encode(g.saved(&g.nodes[i])))
+	}
+	if err = errors.Join(err, zip.Close()); err != nil {
 		return nil, fmt.Errorf("save how far it came: %w", err)
 	}
 	return out.Bytes(), nil
 }
 
+func (g *graph) saved(n *node) savedNode {
+	is := savedNode{A: n.key.A, B: n.key.B, Parent: n.parent, Via: uint32(n.via), Turn: uint8(n.turn), Ended: n.ended, Bad: uint8(n.bad)}
+	for _, e := range g.of(n) {
+		to := e.to
+		if to == underWay {
+			to = unexplored
+		}
+		is.Edges = append(is.Edges, savedEdge{uint32(e.ev), to, e.f.keys, e.f.wrote, e.f.global, e.f.hazard, uint8(e.f.turn)})
+	}
+	return is
+}
+
 // load goes on where save was called.
 func (g *graph) load(data []byte, c Case) error {
-	zip, err := gzip.NewReader(bytes.NewReader(data))
 	var s saved
-	if err == nil {
-		err = gob.NewDecoder(zip).Decode(&s)
-	}
-	switch {
-	case err != nil:
+	no := func(err error) error {
 		return hint.Wrap(fmt.Errorf("resume: this is no file of an unfinished exploration: %w", err), "name the file that the interrupted exploration has left")
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return no(err)
+	}
+	from := gob.NewDecoder(zip)
+	switch err := from.Decode(&s); {
+	case err != nil:
+		return no(err)
 	case s.Version != checkpointVersion:
 		return fmt.Errorf("resume: the file is of version %d, this program writes version %d", s.Version, checkpointVersion)
 	case s.Case != c.fingerprint():
@@ -89,21 +101,31 @@ func (g *graph) load(data []byte, c Case) error {
 	}
 	g.plain, g.keeps, g.root = s.Plain, s.Keeps, turn(s.Root)
 	g.runs, g.events, g.inferred, g.firstBad = s.Runs, s.Events, s.Inferred, s.FirstBad
-	for _, sn := range s.Nodes {
-		evs := make([]event, len(sn.Edges))
-		for i, e := range sn.Edges {
-			evs[i] = event(e.Ev)
+	for range s.Many {
+		var n savedNode
+		if err := from.Decode(&n); err != nil {
+			return no(err)
 		}
-		n := g.add(node{key: view{sn.A, sn.B}, parent: sn.Parent, via: event(sn.Via), turn: turn(sn.Turn), ended: sn.Ended, bad: outcome(sn.Bad), parts: uncomposed}, evs)
-		es := g.of(n)
-		for i, e := range sn.Edges {
-			es[i].to, es[i].f = e.To, footprint{keys: e.Keys, wrote: e.Wrote, global: e.Global, hazard: e.Hazard, turn: turn(e.Turn)}
-			if e.To == unexplored {
-				n.open++
-				g.open++
-			}
-		}
+		g.restore(n)
 	}
 	g.rooted = len(g.nodes) > 0
 	return nil
+}
+
+func (g *graph) restore(is savedNode) {
+	evs := make([]event, len(is.Edges))
+	for i, e := range is.Edges {
+		evs[i] = event(e.Ev)
+	}
+	n := g.add(node{
+		key: view{is.A, is.B}, parent: is.Parent, via: event(is.Via), turn: turn(is.Turn), ended: is.Ended, bad: outcome(is.Bad), parts: uncomposed,
+	}, evs)
+	es := g.of(n)
+	for i, e := range is.Edges {
+		es[i].to, es[i].f = e.To, footprint{keys: e.Keys, wrote: e.Wrote, global: e.Global, hazard: e.Hazard, turn: turn(e.Turn)}
+		if e.To == unexplored {
+			n.open++
+			g.open++
+		}
+	}
 }

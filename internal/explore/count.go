@@ -1,7 +1,9 @@
 package explore
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"slices"
 )
 
@@ -31,133 +33,209 @@ func (c Counts) Of(p Property) float64 {
 	return 0
 }
 
-func (c *Counts) add(o Counts) {
-	c.All += o.All
-	c.Oversold += o.Oversold
-	c.Mismatch += o.Mismatch
-	c.Stalled += o.Stalled
-	c.Foreign += o.Foreign
-	c.Cut += o.Cut
+// counted is one of what Counts counts.
+type counted struct {
+	n  *float64
+	is func(outcome) bool
+}
+
+func (c *Counts) each() []counted {
+	has := func(bits outcome) func(outcome) bool { return func(o outcome) bool { return o&bits != 0 } }
+	return []counted{
+		{&c.All, func(outcome) bool { return true }},
+		{&c.Oversold, has(oversold)}, {&c.Mismatch, has(mismatch)}, {&c.Stalled, has(stalled)}, {&c.Foreign, has(foreign)}, {&c.Cut, has(cut)},
+	}
 }
 
 func (c *Counts) addOutcome(o outcome) {
-	c.All++
-	for _, f := range []struct {
-		is outcome
-		n  *float64
-	}{{oversold, &c.Oversold}, {mismatch, &c.Mismatch}, {stalled, &c.Stalled}, {foreign, &c.Foreign}, {cut, &c.Cut}} {
-		if o&f.is != 0 {
-			*f.n++
+	for _, what := range c.each() {
+		if what.is(o) {
+			*what.n++
 		}
 	}
 }
 
 var errCircle = errors.New("explore: two states lead to each other")
 
-// count counts the paths of the graph: every schedule there is.
+// count counts the paths of the graph: every schedule there is. A number for each node
+// is kept, of one thing that is counted at a time.
 func (g *graph) count() (Counts, error) {
 	if len(g.nodes) == 0 {
 		return Counts{Unfinished: true}, nil
 	}
-	memo := make([]Counts, len(g.nodes))
-	state := make([]uint8, len(g.nodes)) // 1 under way, 2 done
-	unfinished := false
+	order, unfinished, err := g.backwards()
+	if err != nil {
+		return Counts{}, err
+	}
+	var c Counts
+	c.Unfinished = unfinished
+	paths := make([]float64, len(g.nodes))
+	for _, what := range c.each() {
+		for _, id := range order {
+			n := &g.nodes[id]
+			sum := 0.0
+			if n.ended && what.is(n.bad) {
+				sum = 1
+			}
+			es := g.of(n)
+			for i := range es {
+				if to, _ := es.follow(&es[i]); to >= 0 {
+					sum += paths[to]
+				}
+			}
+			paths[id] = sum
+		}
+		*what.n = paths[0]
+	}
+	return c, nil
+}
+
+// backwards lists the nodes so that each comes after all to which it leads. It also
+// tells whether some edges weren't followed.
+func (g *graph) backwards() (order []int32, unfinished bool, err error) {
+	const (
+		underWay = 1
+		listed   = 2
+	)
+	state := make([]uint8, len(g.nodes))
+	order = make([]int32, 0, len(g.nodes))
 	stack := []int32{0}
 	for len(stack) > 0 {
 		id := stack[len(stack)-1]
-		n := &g.nodes[id]
-		es := g.of(n)
 		switch state[id] {
 		case 0:
-			state[id] = 1
+			state[id] = underWay
+			es := g.of(&g.nodes[id])
 			for i := range es {
 				switch to, _ := es.follow(&es[i]); {
 				case to < 0:
 					unfinished = true
-				case state[to] == 1:
-					return Counts{}, errCircle
+				case state[to] == underWay:
+					return nil, false, errCircle
 				case state[to] == 0:
 					stack = append(stack, to)
 				}
 			}
-		case 1:
-			state[id] = 2
+		case underWay:
+			state[id] = listed
+			order = append(order, id)
 			stack = stack[:len(stack)-1]
-			if n.ended {
-				memo[id].addOutcome(n.bad)
-			}
-			for i := range es {
-				if to, _ := es.follow(&es[i]); to >= 0 {
-					memo[id].add(memo[to])
-				}
-			}
 		default:
 			stack = stack[:len(stack)-1]
 		}
 	}
-	c := memo[0]
-	c.Unfinished = unfinished
-	return c, nil
+	return order, unfinished, nil
 }
 
-// came is how a node was reached, while the shortest way is looked for.
+// nearest are the nodes on the shortest ways to one that has broken p, and how many
+// events lead to each. Nil when there is none.
+func (g *graph) nearest(p Property) map[int32]int {
+	broken := func(id int32) bool { return g.nodes[id].bad.broke(p) }
+	if !slices.ContainsFunc(g.nodes, func(n node) bool { return n.bad.broke(p) }) {
+		return nil
+	}
+	const notYet = -1
+	far := make([]int16, len(g.nodes))
+	for i := range far {
+		far[i] = notYet
+	}
+	far[0] = 0
+	levels := [][]int32{{0}}
+	for !slices.ContainsFunc(levels[len(levels)-1], broken) {
+		var next []int32
+		for _, id := range levels[len(levels)-1] {
+			g.onwards(id, func(_ event, to int32, _ turn) {
+				if far[to] == notYet {
+					far[to] = int16(len(levels))
+					next = append(next, to)
+				}
+			})
+		}
+		if len(next) == 0 {
+			return nil
+		}
+		levels = append(levels, next)
+	}
+	on := map[int32]int{}
+	for n, level := range slices.Backward(levels) {
+		for _, id := range level {
+			leads := n == len(levels)-1 && broken(id)
+			g.onwards(id, func(_ event, to int32, _ turn) {
+				at, there := on[to]
+				leads = leads || there && at == n+1
+			})
+			if leads {
+				on[id] = n
+			}
+		}
+	}
+	return on
+}
+
+// onwards calls f with each edge of a node that leads somewhere: the event, where it
+// leads, and its turn.
+func (g *graph) onwards(id int32, f func(ev event, to int32, turn turn)) {
+	es := g.of(&g.nodes[id])
+	for i := range es {
+		e := &es[i]
+		if to, is := es.follow(e); to >= 0 && !(g.plain && e.to == mirrored) {
+			f(e.ev, to, is.turn)
+		}
+	}
+}
+
+// spot is a node, and which of its buyers has acted last, 0 for none.
+type spot struct {
+	id   int32
+	last int
+}
+
+// came is how a spot was reached, while the shortest way is looked for.
 type came struct {
-	from int32 // another of these
-	cost int32 // a thousand for each event, and one for each change between buyers; the start has 1
-	ev   event
-	turn turn
+	from    spot
+	changes int // between buyers
+	ev      event
+	turn    turn
 }
 
 // shortest finds the shortest way to a state that has broken p, and among
 // those the one that changes least between buyers. Nil when there is none.
 func (g *graph) shortest(p Property) []event {
-	if !slices.ContainsFunc(g.nodes, func(n node) bool { return n.bad.broke(p) }) {
+	on := g.nearest(p)
+	if on == nil {
 		return nil
 	}
-	// There is one for each node and each of its buyers who may have acted last.
-	many := 1 + g.buyers
-	best := make([]came, len(g.nodes)*many)
-	best[0] = came{from: -1, cost: 1}
-	level := []int32{0}
-	goal := int32(-1)
-	for len(level) > 0 && goal < 0 {
-		var next []int32
+	start := spot{}
+	best := map[spot]came{start: {from: start}}
+	level := []spot{start}
+	for range slices.Max(slices.Collect(maps.Values(on))) {
+		var next []spot
 		for _, at := range level {
-			es, last := g.of(&g.nodes[int(at)/many]), int(at)%many
-			for i := range es {
-				e := &es[i]
-				to, f := es.follow(e)
-				if to < 0 || g.plain && e.to == mirrored {
-					continue
+			g.onwards(at.id, func(ev event, to int32, turn turn) {
+				if far, leads := on[to]; !leads || far != on[at.id]+1 {
+					return
 				}
-				who, cost := last, best[at].cost+1000
-				if b := e.ev.buyer(); b > 0 {
-					if who = b; b != last {
-						cost++
+				who, changes := at.last, best[at].changes
+				if b := ev.buyer(); b > 0 {
+					if who = b; b != at.last {
+						changes++
 					}
 				}
-				there := to*int32(many) + int32(f.turn.of(who))
-				old := &best[there]
-				if old.cost == 0 {
+				there := spot{to, turn.of(who)}
+				old, known := best[there]
+				if !known {
 					next = append(next, there)
-				} else if old.cost <= cost {
-					continue
+				} else if old.changes <= changes {
+					return
 				}
-				*old = came{at, cost, e.ev, f.turn}
-			}
-		}
-		for _, at := range next {
-			if g.nodes[int(at)/many].bad.broke(p) && (goal < 0 || best[at].cost < best[goal].cost) {
-				goal = at
-			}
+				best[there] = came{at, changes, ev, turn}
+			})
 		}
 		level = next
 	}
-	if goal < 0 {
-		return nil
-	}
+	at := slices.MinFunc(level, func(x, y spot) int { return cmp.Compare(best[x].changes, best[y].changes) })
 	var way []came
-	for at := goal; best[at].from >= 0; at = best[at].from {
+	for ; at != start; at = best[at].from {
 		way = append(way, best[at])
 	}
 	var evs []event

@@ -50,7 +50,7 @@ type Config struct {
 	noCompose bool // play every edge whose outcome doesn't follow from another order
 	noForget  bool // what a buyer has seen who has left still tells states apart
 	inOrder   bool // which of several masters has answered first tells states apart
-	noShed    bool // what does nothing any more is still on its way
+	noShed    bool // what does nothing any more is still on its way, and may arrive
 }
 
 // Progress is how far an exploration is.
@@ -80,7 +80,7 @@ type Report struct {
 
 	Found      []*Counterexample // one for each property that was broken, worst first
 	Wall       time.Duration
-	Checkpoint []byte // for Config.Resume, when exploring exhaustively wasn't finished
+	Checkpoint []byte // for Config.Resume, when exploring exhaustively wasn't finished and there is room to go on
 	LeavesOn   bool   // the lock's goroutines go on after Close
 	finals     map[view]struct{}
 	plain      bool // buyers weren't exchanged
@@ -132,7 +132,7 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 	case ctx.Err() != nil:
 		return err
 	case errors.Is(err, errLingers):
-		cfg.noForget, cfg.noShed = true, true
+		cfg.noForget = true
 	case errors.Is(err, errParts):
 		cfg.noCompose = true
 	case errors.Is(err, errReuses):
@@ -280,8 +280,7 @@ func (r *Report) take(g *graph, why string, cfg Config) error {
 	r.Why = why
 	if g.full {
 		r.Why = fmt.Sprintf("%d states are as many as are kept in memory", len(g.nodes))
-	}
-	if !r.Complete {
+	} else if !r.Complete {
 		if r.Checkpoint, err = g.save(r.Case); err != nil {
 			return err
 		}

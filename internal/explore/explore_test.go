@@ -237,7 +237,10 @@ func TestEqualStatesHaveEqualFutures(t *testing.T) {
 					futures[i].addOutcome(n.bad)
 				}
 				for _, e := range g.of(n) {
-					futures[i].add(futures[e.to])
+					more := futures[e.to].each()
+					for at, what := range futures[i].each() {
+						*what.n += *more[at].n
+					}
 				}
 				if j, seen := first[n.key]; !seen {
 					first[n.key] = i

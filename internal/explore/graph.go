@@ -119,7 +119,7 @@ const (
 )
 
 // maxStates keeps all processes together within 512 MB, on a small machine.
-const maxStates = 2_000_000
+const maxStates = 1_500_000
 
 func newGraph(reduce, infer bool) *graph {
 	return &graph{

@@ -87,9 +87,24 @@ func TestReductionOnMastersLosesNothing(t *testing.T) {
 // What does nothing any more is taken off its way, and what would change nothing now
 // isn't delivered. That loses no end and no counterexample, and nothing gets longer.
 func TestSheddingLosesNothing(t *testing.T) {
-	for _, hazard := range []string{"delay", "expiry"} {
-		t.Run(hazard, func(t *testing.T) {
-			is := onMasters(t, "redsync", hazard)
+	for _, c := range []struct {
+		lock    string
+		hazards []string
+		masters int
+	}{
+		{"redsync", []string{"delay"}, MinMasters},
+		{"redsync", []string{"expiry"}, MinMasters},
+		{"redsync-extend", []string{"delay"}, 0},
+		{"redislock-refresh", []string{"expiry"}, 0},
+		{"lua-watchdog", []string{"delay", "restart"}, 0},
+		{"lua-watchdog", []string{"expiry", "failover"}, 0},
+		{"leaky-watchdog", []string{"delay", "lost-reply"}, 0},
+		{"fenced", []string{"expiry"}, 0},
+		{"tair-cas-cad", []string{"delay", "eviction"}, 0},
+	} {
+		t.Run(fmt.Sprint(c.lock, c.hazards), func(t *testing.T) {
+			is := two(t, kind(t, c.lock), c.hazards...)
+			is.Masters = c.masters
 			all := explored(t, is, Config{Workers: 2})
 			r := explored(t, is, Config{Workers: 2, noShed: true})
 			require.True(t, all.Complete, all.Why)

@@ -16,7 +16,7 @@ func Replay(cfg Config, c Case, s Schedule) (*Counterexample, error) {
 		return nil, err
 	}
 	x, err := playBack(cfg, c.WithDefaults(), s.Property, evs)
-	if err != nil && c.WithDefaults().Masters > 0 { // it may be of an exploration in which nothing was shed
+	if err != nil { // it may be of an exploration in which nothing was shed
 		cfg.noShed = true
 		if again, no := playBack(cfg, c.WithDefaults(), s.Property, evs); no == nil {
 			x, err = again, nil

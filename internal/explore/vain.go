@@ -155,6 +155,10 @@ func (w *world) tryConditional(args []string) bool {
 // What somebody has given up on, and would change nothing if it arrived now, is left
 // where it is: that it has arrived comes to the same as that it never will.
 
+// leavesVoid reports whether that is so. A server that tells of changes may be made to
+// by a command that changes nothing.
+func (w *world) leavesVoid() bool { return w.memo != nil && !w.keepsVoid && !w.tracks() }
+
 // value is what a key holds: nothing, a value that a buyer has come up with, or
 // something else.
 type value uint16
@@ -188,7 +192,7 @@ const (
 
 // needOf is what a message needs that its buyer has given up on.
 func (w *world) needOf(b *buyer, p *pending) need {
-	if !w.sheds() || p.kind != ofCommand || !p.orphan() || len(p.batch) != 1 || !w.aboutLock(p.batch[0]) {
+	if !w.leavesVoid() || p.kind != ofCommand || !p.orphan() || len(p.batch) != 1 || !w.aboutLock(p.batch[0]) {
 		return anyValue
 	}
 	if setsNew(p.batch[0]) {
@@ -200,7 +204,7 @@ func (w *world) needOf(b *buyer, p *pending) need {
 	is := anyValue
 	for _, a := range p.batch[0][1:] {
 		if t := w.tokens[a]; t != nil {
-			if t.b != b || t.n > maxNumber || is != anyValue {
+			if t.b != b || t.n > maxNumber || is != anyValue && is != itsNumber+need(t.n) {
 				return anyValue
 			}
 			is = itsNumber + need(t.n)
@@ -267,7 +271,7 @@ func (s *scene) isVoid(at, i int) bool {
 	if n == anyValue {
 		return false
 	}
-	is := s.holds[b.pend[i].master()-1]
+	is := s.holds[max(0, b.pend[i].master()-1)]
 	switch {
 	case n == noValue:
 		return is != nothing

@@ -48,6 +48,7 @@ type world struct {
 	forgets     bool // what a buyer has seen who has left doesn't count
 	inOrder     bool // which master has answered first counts
 	keepsVain   bool // what does nothing any more is still on its way
+	keepsVoid   bool // what would change nothing may arrive
 
 	conditionals map[string]bool // forms of commands, by whether they do nothing but where a value is held that they name
 

@@ -66,8 +66,8 @@ func (s *scene) afterSale(evs []event) []event {
 	}
 	for at := range s.buyers {
 		b := &s.buyers[at]
-		if !b.alive() || b.bought == 0 {
-			continue
+		if b.is&isCrashed != 0 || b.bought == 0 {
+			continue // who is done may still have something on its way
 		}
 		i := slices.IndexFunc(b.pend, func(p trait) bool { return p.is(isCommand) && !p.is(isOrphan|isBlocked|isBehind|isOld) })
 		if i >= 0 {

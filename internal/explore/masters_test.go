@@ -129,6 +129,20 @@ func TestReusedValues(t *testing.T) {
 	require.ErrorIs(t, once(majority(false)), errReuses)
 }
 
+// Of those who have bought all is given back that they hold, also what they no longer
+// wait for: how it ends doesn't depend on which master comes first.
+func TestAllIsGivenBackAfterTheSale(t *testing.T) {
+	is := onMasters(t, "redlock-watchdog", "delay")
+	is.Preemptions = 1
+	one := explored(t, is, Config{Workers: 1, noCompose: true})
+	require.True(t, one.Complete, one.Why)
+	for _, cfg := range []Config{{Workers: 1}, {Workers: 2}} {
+		r := explored(t, is, cfg)
+		require.Equal(t, one.Counts, r.Counts)
+		require.Equal(t, one.finals, r.finals)
+	}
+}
+
 // Once nothing is left, nobody else's steps are followed: only those who have bought
 // give back what they hold.
 func TestNothingIsFollowedAfterTheSale(t *testing.T) {
@@ -137,6 +151,9 @@ func TestNothingIsFollowedAfterTheSale(t *testing.T) {
 		{pend: []trait{isCommand | 1<<masterBits}, needs: []need{anyValue}},
 	}}
 	require.Equal(t, []event{makeEvent(deliver, 1, 0).at(0)}, s.enabled(nil))
+	s.buyers[0].is = isDone
+	require.Equal(t, []event{makeEvent(deliver, 1, 0).at(0)}, s.enabled(nil), "on its way still")
+	s.buyers[0].is = 0
 	s.buyers[1] = sketch{is: isInside, pend: []trait{isCommand | 1<<masterBits, isCall}, needs: []need{anyValue, anyValue}}
 	require.Equal(t, []event{makeEvent(giveBack, 2, 1)}, s.enabled(nil), "who is inside sells one too many")
 	s.stock = 2

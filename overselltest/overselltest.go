@@ -101,7 +101,9 @@ func TTL(d time.Duration) Option { return func(o *options) { o.c.TTL, o.run.ttl 
 func Faults(n int) Option { return func(o *options) { o.bounds.Faults = &n } }
 
 // Preemptions bounds how often a buyer that could go on is made to wait; less than 0 is
-// no bound. With several masters and delay or expiry among the hazards it is 1 without it.
+// no bound. Without it that is 1 with several masters and delay or expiry among the
+// hazards, and with more than three masters; else 2 for more than two buyers, with
+// several masters or more than two hazards; else there is no bound.
 func Preemptions(n int) Option { return func(o *options) { o.bounds.Preemptions = &n } }
 
 // Fenced says that purchases use the inventory's fence: it refuses the write of

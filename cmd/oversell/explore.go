@@ -48,11 +48,13 @@ a file for oversell replay; or the budget has ended before all was known.
 A hazard strikes at most so often in one schedule: NAME=N changes that. With
 --bound faults=N all hazards together strike at most N times, which is 2 unless
 told when more than two hazards are named, and 1 on several masters. There,
---bound preemptions=1 is usual with delay and expiry. A bound of none is none.`
+--bound preemptions=1 is usual with delay and expiry, and on more than three
+masters; otherwise more than two buyers have preemptions=2 there, and on one
+server under more than two hazards. A bound of none is none.`
 
 const exploreExample = `  oversell explore --lock naive --hazards slow-call
   oversell explore --lock lua-watchdog --hazards slow-call,crash,delay
-  oversell explore --lock fenced --hazards all --buyers 3 --bound preemptions=2
+  oversell explore --lock fenced --hazards all --buyers 3
   oversell explore --lock redsync --masters 3 --hazards restart
   oversell explore --lock naive --output html=counterexample.html
   oversell explore --all --output markdown`

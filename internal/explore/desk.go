@@ -36,7 +36,9 @@ type desk struct {
 	free    bool // everything passes
 	lying   []*message
 	passing map[int64]*message // let go and not answered, by the exchange's number
-	refused map[place]string   // the command that each buyer was refused last
+	refused map[place][]string // the commands that each buyer was refused since something of it took effect
+	unknown map[place]bool     // the server doesn't know the buyer's script
+	sent    map[place]bool     // so it was sent again with its text, in the same step
 	said    map[int]string
 	crashed map[int]bool
 	owner   map[string]int // of the key on each server
@@ -56,7 +58,7 @@ func (m *message) place() place { return place{m.buyer, m.server} }
 
 func newDesk(c Case) *desk {
 	return &desk{
-		c: c, wake: make(chan struct{}, 1), free: true, passing: map[int64]*message{}, refused: map[place]string{},
+		c: c, wake: make(chan struct{}, 1), free: true, passing: map[int64]*message{}, refused: map[place][]string{}, unknown: map[place]bool{}, sent: map[place]bool{},
 		owner: map[string]int{}, said: map[int]string{}, crashed: map[int]bool{}, left: map[int]bool{}, shelf: shelf{units: c.Stock},
 	}
 }
@@ -92,7 +94,7 @@ func (d *desk) handle(ctx context.Context, at wire.Point, x *wire.Exchange) wire
 		return wire.Pass
 	}
 	m := &message{buyer: x.Instance, server: x.Server, command: x.Name, release: make(chan wire.Action, 1)}
-	m.again = d.refused[m.place()] == x.Name
+	m.again = slices.Contains(d.refused[m.place()], x.Name)
 	d.lying = append(d.lying, m)
 	d.mu.Unlock()
 	d.signal()
@@ -136,7 +138,7 @@ func (d *desk) replied(x *wire.Exchange) wire.Action {
 	if x.Reply.Err && strings.HasPrefix(x.Reply.Text, "NOSCRIPT") {
 		m.done = false // the client asks again with the text, which belongs to the same step
 		m.command = "EVAL"
-		d.refused[m.place()] = "NOSCRIPT"
+		d.unknown[m.place()] = true
 	}
 	return wire.Pass
 }
@@ -146,8 +148,8 @@ func (d *desk) judge(x *wire.Exchange) {
 	granted, at := x.Reply.Granted(), place{x.Instance, x.Server}
 	if granted {
 		delete(d.refused, at)
-	} else {
-		d.refused[at] = x.Name
+	} else if !slices.Contains(d.refused[at], x.Name) {
+		d.refused[at] = append(d.refused[at], x.Name)
 	}
 	switch owner := d.owner[x.Server]; {
 	case x.Role == wire.Acquire && granted:
@@ -162,15 +164,29 @@ func (d *desk) judge(x *wire.Exchange) {
 func (d *desk) take(at place, command string) *message {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i := slices.IndexFunc(d.lying, func(m *message) bool {
-		return m.place() == at && (m.command == command || isScript(m.command) && isScript(command))
-	})
+	i := slices.IndexFunc(d.lying, func(m *message) bool { return m.place() == at && m.is(command) })
 	if i < 0 {
 		return nil
 	}
 	m := d.lying[i]
 	d.lying = slices.Delete(d.lying, i, i+1)
 	return m
+}
+
+// sentAgain reports whether a step of a schedule is part of the one before: the script
+// was sent again with its text.
+func (d *desk) sentAgain(at place, command string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was := d.sent[at]
+	delete(d.sent, at)
+	return was && command == "EVAL"
+}
+
+// is reports whether m is a command of a schedule's, which may have been sent with the
+// script's text there.
+func (m *message) is(command string) bool {
+	return m.command == command || isScript(m.command) && isScript(command)
 }
 
 func isScript(name string) bool { return name == "EVAL" || name == "EVALSHA" }
@@ -180,7 +196,7 @@ func isScript(name string) bool { return name == "EVAL" || name == "EVALSHA" }
 func (d *desk) answered(m *message) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if m.done || d.refused[m.place()] != "NOSCRIPT" {
+	if m.done || !d.unknown[m.place()] {
 		return m.done
 	}
 	i := slices.IndexFunc(d.lying, func(o *message) bool { return o.place() == m.place() && o.command == "EVAL" })
@@ -189,14 +205,18 @@ func (d *desk) answered(m *message) bool {
 	}
 	o := d.lying[i]
 	d.lying = slices.Delete(d.lying, i, i+1)
-	delete(d.refused, m.place())
+	delete(d.unknown, m.place())
+	d.sent[m.place()] = true
 	m.done = true
 	o.release <- wire.Pass
 	return true
 }
 
-// refuseAgain lets those go who were refused the same before.
-func (d *desk) refuseAgain() { d.let(func(m *message) bool { return m.again }) }
+// refuseAgain lets those go who were refused the same before, but for what is wanted
+// of them.
+func (d *desk) refuseAgain(wanted map[place]string) {
+	d.let(func(m *message) bool { return m.again && !m.is(wanted[m.place()]) })
+}
 
 // letAllGo lets go whatever lies here.
 func (d *desk) letAllGo() { d.let(func(m *message) bool { return !d.crashed[m.buyer] }) }

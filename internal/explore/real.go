@@ -63,7 +63,7 @@ func ReplayReal(ctx context.Context, c Case, s Schedule, cl *cluster.Cluster) (*
 	}
 	p.begin()
 	for i, st := range s.Steps {
-		line, err := p.step(ctx, st)
+		line, err := p.step(ctx, st, s.Steps[i+1:])
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -131,8 +131,8 @@ func (p *player) await(ctx context.Context, what string, ok func() bool) error {
 	return nil
 }
 
-// step plays one step, and says what it did.
-func (p *player) step(ctx context.Context, st Step) (string, error) {
+// step plays one step, before others, and says what it did.
+func (p *player) step(ctx context.Context, st Step, before []Step) (string, error) {
 	ev, err := parseEvent(st.Pick)
 	if err != nil {
 		return "", err
@@ -159,7 +159,20 @@ func (p *player) step(ctx context.Context, st Step) (string, error) {
 	if len(expired) == 0 {
 		return "time passes", nil
 	}
-	return p.expire(ctx, expired)
+	return p.expire(ctx, expired, p.wanted(before))
+}
+
+// wanted is what the first command of each buyer is at each server in some steps.
+func (p *player) wanted(of []Step) map[place]string {
+	first := map[place]string{}
+	for _, st := range of {
+		if ev, err := parseEvent(st.Pick); err == nil && onServer(st.Command) && ev.buyer() > 0 {
+			if at := (place{ev.buyer(), p.servers[ev.server()].node.Name()}); first[at] == "" {
+				first[at] = st.Command
+			}
+		}
+	}
+	return first
 }
 
 // where says on which of several masters something happens.
@@ -191,8 +204,10 @@ func (p *player) message(ctx context.Context, ev event, st Step) (string, error)
 	if onServer(st.Command) {
 		at.server = p.servers[ev.server()].node.Name()
 	}
-	if err := p.release(ctx, at, st.Command, action); err != nil {
-		return "", err
+	if !p.table.sentAgain(at, st.Command) {
+		if err := p.release(ctx, at, st.Command, action); err != nil {
+			return "", err
+		}
 	}
 	return fmt.Sprintf("%s: %s%s", letter(ev.buyer()), p.table.lastSaid(ev.buyer()), p.where(ev)), nil
 }
@@ -216,23 +231,27 @@ func (p *player) release(ctx context.Context, at place, command string, action w
 	return p.await(ctx, fmt.Sprintf("%s's %s wasn't answered", letter(buyer), command), func() bool { return p.table.answered(m) })
 }
 
-// expire waits until the key has expired by itself. Meanwhile those who ask
-// again in vain may do so, until shortly before.
-func (p *player) expire(ctx context.Context, on []realServer) (string, error) {
+// expire waits until the key has expired by itself. Meanwhile those who ask again in
+// vain may do so, until shortly before, and those of whom a command is wanted then until
+// they have come to it.
+func (p *player) expire(ctx context.Context, on []realServer, wanted map[place]string) (string, error) {
 	began := time.Now()
 	margin := p.c.TTL / 20
 	err := p.await(ctx, "the key hasn't expired", func() bool {
-		gone, soon := true, false
+		gone, near, soon := true, false, false
 		for _, s := range on {
 			left, err := s.admin.PTTL(ctx, p.c.key()).Result()
 			if err != nil {
 				return false
 			}
 			gone = gone && left == -2
-			soon = soon || left <= margin
+			near, soon = near || left <= 3*margin, soon || left <= margin
 		}
-		if !soon {
-			p.table.refuseAgain()
+		switch {
+		case !near:
+			p.table.refuseAgain(nil)
+		case !soon:
+			p.table.refuseAgain(wanted)
 		}
 		return gone
 	})

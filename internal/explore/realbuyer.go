@@ -78,7 +78,7 @@ func (p *player) warm(ctx context.Context, buyers int) error {
 	}
 	p.table.mu.Lock()
 	p.table.shelf = shelf{units: p.c.Stock}
-	p.table.refused, p.table.said, p.table.owner = map[place]string{}, map[int]string{}, map[string]int{}
+	p.table.refused, p.table.said, p.table.owner = map[place][]string{}, map[int]string{}, map[string]int{}
 	p.table.left = map[int]bool{}
 	p.table.mu.Unlock()
 	for _, s := range p.servers {

@@ -3,7 +3,6 @@ package explore
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"slices"
 )
 
@@ -33,19 +32,17 @@ func (c Counts) Of(p Property) float64 {
 	return 0
 }
 
-// counted is one of what Counts counts.
+// counted is one of what Counts counts: schedules that have come to all of some bits.
 type counted struct {
-	n  *float64
-	is func(outcome) bool
+	n    *float64
+	bits outcome
 }
 
-func (c *Counts) each() []counted {
-	has := func(bits outcome) func(outcome) bool { return func(o outcome) bool { return o&bits != 0 } }
-	return []counted{
-		{&c.All, func(outcome) bool { return true }},
-		{&c.Oversold, has(oversold)}, {&c.Mismatch, has(mismatch)}, {&c.Stalled, has(stalled)}, {&c.Foreign, has(foreign)}, {&c.Cut, has(cut)},
-	}
+func (c *Counts) each() [6]counted {
+	return [...]counted{{&c.All, 0}, {&c.Oversold, oversold}, {&c.Mismatch, mismatch}, {&c.Stalled, stalled}, {&c.Foreign, foreign}, {&c.Cut, cut}}
 }
+
+func (w counted) is(o outcome) bool { return o&w.bits == w.bits }
 
 func (c *Counts) addOutcome(o outcome) {
 	for _, what := range c.each() {
@@ -208,7 +205,7 @@ func (g *graph) shortest(p Property) []event {
 	start := spot{}
 	best := map[spot]came{start: {from: start}}
 	level := []spot{start}
-	for range slices.Max(slices.Collect(maps.Values(on))) {
+	for {
 		var next []spot
 		for _, at := range level {
 			g.onwards(at.id, func(ev event, to int32, turn turn) {
@@ -230,6 +227,9 @@ func (g *graph) shortest(p Property) []event {
 				}
 				best[there] = came{at, changes, ev, turn}
 			})
+		}
+		if len(next) == 0 {
+			break
 		}
 		level = next
 	}

@@ -166,10 +166,12 @@ func (p *player) step(ctx context.Context, st Step, before []Step) (string, erro
 func (p *player) wanted(of []Step) map[place]string {
 	first := map[place]string{}
 	for _, st := range of {
-		if ev, err := parseEvent(st.Pick); err == nil && onServer(st.Command) && ev.buyer() > 0 {
-			if at := (place{ev.buyer(), p.servers[ev.server()].node.Name()}); first[at] == "" {
-				first[at] = st.Command
-			}
+		ev, err := parseEvent(st.Pick)
+		if err != nil || !onServer(st.Command) || ev.buyer() == 0 {
+			continue
+		}
+		if at := p.placeOf(ev, st.Command); first[at] == "" {
+			first[at] = st.Command
 		}
 	}
 	return first
@@ -200,16 +202,22 @@ func (p *player) expiring(st Step) (servers []realServer) {
 
 func (p *player) message(ctx context.Context, ev event, st Step) (string, error) {
 	action := map[act]wire.Action{deliver: wire.Pass, loseReply: loseTheReply, loseSend: wire.Cut}[ev.act()]
-	at := place{buyer: ev.buyer()}
-	if onServer(st.Command) {
-		at.server = p.servers[ev.server()].node.Name()
-	}
+	at := p.placeOf(ev, st.Command)
 	if !p.table.sentAgain(at, st.Command) {
 		if err := p.release(ctx, at, st.Command, action); err != nil {
 			return "", err
 		}
 	}
 	return fmt.Sprintf("%s: %s%s", letter(ev.buyer()), p.table.lastSaid(ev.buyer()), p.where(ev)), nil
+}
+
+// placeOf is where a command is, or a step of the purchase.
+func (p *player) placeOf(ev event, command string) place {
+	at := place{buyer: ev.buyer()}
+	if onServer(command) {
+		at.server = p.servers[ev.server()].node.Name()
+	}
+	return at
 }
 
 // onServer reports whether a step's command is one, and not a step of the purchase,
@@ -238,19 +246,19 @@ func (p *player) expire(ctx context.Context, on []realServer, wanted map[place]s
 	began := time.Now()
 	margin := p.c.TTL / 20
 	err := p.await(ctx, "the key hasn't expired", func() bool {
-		gone, near, soon := true, false, false
+		gone, least := true, p.c.TTL
 		for _, s := range on {
 			left, err := s.admin.PTTL(ctx, p.c.key()).Result()
 			if err != nil {
 				return false
 			}
 			gone = gone && left == -2
-			near, soon = near || left <= 3*margin, soon || left <= margin
+			least = min(least, left)
 		}
 		switch {
-		case !near:
+		case least > 3*margin:
 			p.table.refuseAgain(nil)
-		case !soon:
+		case least > margin:
 			p.table.refuseAgain(wanted)
 		}
 		return gone

@@ -79,7 +79,7 @@ func (tm *team) worker(f func(k *worker) error) error {
 		w.turns = turnsOf(len(w.buyers), w.c.Masters)
 	}
 	w.forgets = !tm.cfg.noForget && !w.lingers && !w.fresh
-	w.keepsVain, w.keepsVoid = tm.cfg.noShed || !w.forgets, tm.cfg.noShed
+	w.keepsVoid = tm.cfg.noShed
 	if err := f(&worker{w: w, beat: &tm.beat, chance: tm.crew.Add(1) << 40, over: &tm.over, naps: tm.naps}); err != nil {
 		_ = w.end()
 		return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -66,9 +67,8 @@ type finding struct {
 	LeavesOn         bool
 	Nondeterministic *NondeterminismError `json:",omitempty"`
 	Stuck            *StuckError          `json:",omitempty"`
-	Lingers, Parts   bool
-	Reuses           bool
-	Err              string `json:",omitempty"`
+	Anew             int                  `json:",omitempty"` // one more than the place in anew of why to explore otherwise
+	Err              string               `json:",omitempty"`
 }
 
 func (r finding) error() error {
@@ -77,12 +77,8 @@ func (r finding) error() error {
 		return r.Nondeterministic
 	case r.Stuck != nil:
 		return r.Stuck
-	case r.Lingers:
-		return errLingers
-	case r.Parts:
-		return errParts
-	case r.Reuses:
-		return errReuses
+	case r.Anew > 0:
+		return anew[r.Anew-1]
 	case r.Err != "":
 		return errors.New(r.Err)
 	}
@@ -125,8 +121,8 @@ func Help(t *testing.T, kind func(name string) (locks.Kind, error), in io.Reader
 	} else {
 		err = exploreShared(cfg, c, j, &r)
 	}
-	r.Lingers, r.Parts, r.Reuses = errors.Is(err, errLingers), errors.Is(err, errParts), errors.Is(err, errReuses)
-	if err != nil && !r.Lingers && !r.Parts && !r.Reuses && !errors.As(err, &r.Nondeterministic) && !errors.As(err, &r.Stuck) {
+	r.Anew = 1 + slices.IndexFunc(anew[:], func(why error) bool { return errors.Is(err, why) })
+	if err != nil && r.Anew == 0 && !errors.As(err, &r.Nondeterministic) && !errors.As(err, &r.Stuck) {
 		r.Err = err.Error()
 	}
 	return say.Encode(saying{End: &r})

@@ -28,8 +28,8 @@ func (w *world) shedVain() {
 }
 
 // sheds reports whether what does nothing any more is taken away: on several masters,
-// where it is most of what there is.
-func (w *world) sheds() bool { return w.c.Masters > 0 && !w.keepsVain && w.memo != nil }
+// where it is most of what there is, and unless something of the lock goes on afterwards.
+func (w *world) sheds() bool { return w.c.Masters > 0 && w.forgets && !w.keepsVoid && w.memo != nil }
 
 // couldBeVain reports whether p is of a kind that may do nothing any more: nobody waits
 // for its reply, the attempt with the value that it names is over, and without that
@@ -192,7 +192,7 @@ const (
 
 // needOf is what a message needs that its buyer has given up on.
 func (w *world) needOf(b *buyer, p *pending) need {
-	if !w.leavesVoid() || p.kind != ofCommand || !p.orphan() || len(p.batch) != 1 || !w.aboutLock(p.batch[0]) {
+	if p.kind != ofCommand || !p.orphan() || len(p.batch) != 1 || !w.leavesVoid() || !w.aboutLock(p.batch[0]) {
 		return anyValue
 	}
 	if setsNew(p.batch[0]) {

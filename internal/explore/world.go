@@ -47,8 +47,7 @@ type world struct {
 	lingers     bool // something of the lock has gone on after its buyer's purchase
 	forgets     bool // what a buyer has seen who has left doesn't count
 	inOrder     bool // which master has answered first counts
-	keepsVain   bool // what does nothing any more is still on its way
-	keepsVoid   bool // what would change nothing may arrive
+	keepsVoid   bool // what does nothing any more is still on its way, and may arrive
 
 	conditionals map[string]bool // forms of commands, by whether they do nothing but where a value is held that they name
 
@@ -285,6 +284,9 @@ var (
 	errParts   = errors.New("explore: the same event in the same parts of a state came to something else")
 	errReuses  = errors.New("explore: an attempt sets a value of one before it")
 )
+
+// anew are the errors after which exploring begins anew, otherwise.
+var anew = [...]error{errLingers, errParts, errReuses}
 
 // goesOn notes that it does. Called with w.mu held.
 func (w *world) goesOn() {

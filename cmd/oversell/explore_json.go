@@ -35,6 +35,8 @@ type explorationItem struct {
 	FirstBad    int64              `json:"first_oversold"`
 	FirstBadMS  int64              `json:"first_oversold_ms,omitempty"`
 	Inferred    int64              `json:"followed_from_others"`
+	Strays      int64              `json:"strays,omitempty"` // schedules in which it went another way than before
+	Strayed     *strayItem         `json:"strayed,omitempty"`
 	DurationMS  int64              `json:"duration_ms"`
 	Sampled     *sampleItem        `json:"sampled,omitempty"`
 	Found       []explore.Schedule `json:"found"`
@@ -57,6 +59,14 @@ func explorationDocument(done []exploration) explorationDoc {
 	return doc
 }
 
+// strayItem is an example of a stray.
+type strayItem struct {
+	Where    string   `json:"where"`
+	Schedule []string `json:"schedule"`
+	Now      string   `json:"now"`
+	Before   string   `json:"before,omitempty"`
+}
+
 func explorationOf(x exploration) explorationItem {
 	c := x.c
 	item := explorationItem{
@@ -71,6 +81,10 @@ func explorationOf(x exploration) explorationItem {
 	item.Strategy, item.Complete, item.Why, item.Schedules = string(r.Strategy), r.Complete, r.Why, r.Counts
 	item.Played, item.Events, item.States, item.Open, item.FirstBad = r.Runs, r.Events, r.States, r.Open, r.FirstBad
 	item.FirstBadMS, item.Inferred = r.FirstIn.Milliseconds(), r.Inferred
+	item.Strays = r.Strays
+	if e := r.Strayed; e != nil {
+		item.Strayed = &strayItem{e.Where, e.Schedule, e.Now, e.Before}
+	}
 	item.DurationMS = r.Wall.Milliseconds()
 	if s := r.Sampled; s != nil {
 		item.Sampled = &sampleItem{string(s.Strategy), s.Runs, s.Counts.Oversold, s.Distinct, s.Depth, s.Bound}

@@ -135,6 +135,10 @@ func (a *app) effort(x exploration) string {
 	if r.FirstBad > 0 {
 		text += fmt.Sprintf("the first to oversell was number %s%s\n", many(r.FirstBad), after(r.FirstIn))
 	}
+	if r.Strays > 0 {
+		text += fmt.Sprintf("note: in %s of the schedules played the lock went another way than before, and as before when they were played again%s. "+
+			"Its own goroutines may race; what that leads to isn't explored\n", many(r.Strays), example(r.Strayed))
+	}
 	if r.LeavesOn {
 		text += "note: the lock leaves goroutines behind that still send commands after Close\n"
 	}
@@ -145,6 +149,18 @@ func (a *app) effort(x exploration) string {
 		text += fmt.Sprintf("go on: the same flags and --resume %s\n", shellQuote(x.resume))
 	}
 	return text
+}
+
+// example tells of one of the schedules in which the lock went another way, when it
+// is known: it isn't after --resume.
+func example(e *explore.NondeterminismError) string {
+	switch {
+	case e == nil:
+		return ""
+	case e.Before == "":
+		return fmt.Sprintf(", such as %s, where there was %s", e.Where, e.Now)
+	}
+	return fmt.Sprintf(", such as %s, where there was %s instead of %s", e.Where, e.Now, e.Before)
 }
 
 // after tells a duration, when it is known.

@@ -10,7 +10,7 @@ import (
 	"github.com/oversell/oversell/internal/hint"
 )
 
-const checkpointVersion = 7
+const checkpointVersion = 8
 
 type saved struct {
 	Version int
@@ -20,6 +20,7 @@ type saved struct {
 	Root    uint8
 	Many    int // nodes, which follow
 	Runs, Events, Inferred,
+	Strays,
 	FirstBad int64
 }
 
@@ -57,7 +58,7 @@ func (g *graph) save(c Case) ([]byte, error) {
 	to := gob.NewEncoder(zip)
 	err := to.Encode(saved{
 		Version: checkpointVersion, Case: c.fingerprint(), Plain: g.plain, Keeps: g.keeps, Root: uint8(g.root), Many: len(g.nodes),
-		Runs: g.runs, Events: g.events, Inferred: g.inferred, FirstBad: g.firstBad,
+		Runs: g.runs, Events: g.events, Inferred: g.inferred, Strays: g.strays, FirstBad: g.firstBad,
 	})
 	for i := range g.nodes {
 		err = errors.Join(err, to.Encode(g.saved(&g.nodes[i])))
@@ -100,7 +101,7 @@ func (g *graph) load(data []byte, c Case) error {
 		return hint.Wrap(fmt.Errorf("resume: the file is of another exploration: %s, not %s", s.Case, c.fingerprint()), "use the same lock and flags again")
 	}
 	g.plain, g.keeps, g.root = s.Plain, s.Keeps, turn(s.Root)
-	g.runs, g.events, g.inferred, g.firstBad = s.Runs, s.Events, s.Inferred, s.FirstBad
+	g.runs, g.events, g.inferred, g.strays, g.firstBad = s.Runs, s.Events, s.Inferred, s.Strays, s.FirstBad
 	for range s.Many {
 		var n savedNode
 		if err := from.Decode(&n); err != nil {

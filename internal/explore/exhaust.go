@@ -18,8 +18,9 @@ type worker struct {
 	path   []event // of the present schedule
 	as     turn    // from the buyers of the node where it is to those of the world
 	chance uint64
-	over   *atomic.Bool    // others go on
-	naps   <-chan struct{} // gives something after a moment of real time
+	stray  func(*NondeterminismError) // hears of one
+	over   *atomic.Bool               // others go on
+	naps   <-chan struct{}            // gives something after a moment of real time
 }
 
 // exhaust plays schedules until there is nothing more to be explored, or others
@@ -119,12 +120,8 @@ func (w *world) has(ev event) bool {
 // diverged says that the same schedule has led to something else, and where: it
 // plays it twice more and compares what buyers have sent after each event.
 func (k *worker) diverged(path []event, at int) error {
-	where := "at its end"
-	if at < len(path) {
-		where = fmt.Sprintf("at event %d of %d (%s)", at+1, len(path), path[at])
-	}
 	path = slices.Clone(path)
-	err := &NondeterminismError{Kind: k.w.c.Kind.Name, Where: where, Schedule: words(path), Now: k.w.describe()}
+	err := k.divergence(path, at)
 	_ = k.w.end()
 	var played [3][]string
 	for i := range played {

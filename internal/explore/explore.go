@@ -47,6 +47,8 @@ type Config struct {
 	noInfer bool // merge states, but run every edge
 	noTurns bool // tell buyers apart once they have done something
 
+	again bool // a stray of the lock's may have been taken for what it usually does, so all is explored once more
+
 	noCompose bool // play every edge whose outcome doesn't follow from another order
 	noForget  bool // what a buyer has seen who has left still tells states apart
 	inOrder   bool // which of several masters has answered first tells states apart
@@ -74,6 +76,7 @@ type Report struct {
 	States   int           // different ones
 	Open     int           // events that were seen and not followed
 	Inferred int64         // events whose outcome followed from another order
+	Strays   int64         // schedules in which the lock went another way than before
 	FirstBad int64         // which run oversold first, 0 for none
 	FirstIn  time.Duration // how long that took
 	Sampled  *Sample       // what PCT or random has come to, nil when neither was used
@@ -81,9 +84,25 @@ type Report struct {
 	Found      []*Counterexample // one for each property that was broken, worst first
 	Wall       time.Duration
 	Checkpoint []byte // for Config.Resume, when exploring exhaustively wasn't finished and there is room to go on
-	LeavesOn   bool   // the lock's goroutines go on after Close
-	finals     map[view]struct{}
-	plain      bool // buyers weren't exchanged
+	Remarks
+	finals map[view]struct{}
+	plain  bool // buyers weren't exchanged
+}
+
+// Remarks are what was noticed about a lock besides.
+type Remarks struct {
+	LeavesOn bool // the lock's goroutines go on after Close
+	// Strayed is an example of the schedules, Report.Strays of them, in which the lock
+	// went another way than before and, when they were played again, as before; nil for
+	// none. Which of its own goroutines is first isn't controlled.
+	Strayed *NondeterminismError `json:",omitempty"`
+}
+
+func (m *Remarks) add(o Remarks) {
+	m.LeavesOn = m.LeavesOn || o.LeavesOn
+	if m.Strayed == nil {
+		m.Strayed = o.Strayed
+	}
 }
 
 // Explore explores a case until all is known, the budget is used up or ctx
@@ -123,21 +142,24 @@ func Explore(ctx context.Context, c Case, cfg Config) (*Report, error) {
 // exhaust explores every schedule, as far as the budget goes. A lock that treats
 // buyers differently, as one does that goes by the order of random values, is
 // explored anew with buyers told apart, and one that goes on when the purchase is
-// over with what buyers who have left had seen.
+// over with what buyers who have left had seen. Before that it is given another try:
+// one stray, if it is the first to show where a schedule leads, contradicts all others.
 func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) error {
 	began := time.Now()
 	err := r.exhaustOnce(ctx, cfg, budget)
 	var differs *NondeterminismError
-	switch {
+	switch strays := errors.As(err, &differs); {
 	case ctx.Err() != nil:
 		return err
+	case !cfg.again && (strays && differs.Before == "" || errors.Is(err, errParts) || errors.Is(err, errHolds)):
+		cfg.again = true
 	case errors.Is(err, errLingers):
 		cfg.noForget = true
 	case errors.Is(err, errParts):
 		cfg.noCompose = true
 	case errors.Is(err, errReuses):
 		cfg.noShed = true
-	case errors.As(err, &differs) && !(cfg.noForget && cfg.noTurns && cfg.inOrder):
+	case strays && !(cfg.noForget && cfg.noTurns && cfg.inOrder):
 		cfg.noForget, cfg.noTurns, cfg.noCompose, cfg.inOrder, cfg.noShed = true, true, true, true, true
 	default:
 		return err
@@ -184,11 +206,11 @@ func (r *Report) exhaustOnce(ctx context.Context, cfg Config, budget time.Durati
 	if cfg.Help != nil {
 		defer time.AfterFunc(aMoment, func() { tm.over.Store(true) }).Stop()
 	}
-	err := tm.exhaust(g, &r.LeavesOn)
+	err := tm.exhaust(g, &r.Remarks)
 	if err == nil && tm.over.Load() && !g.done() {
-		var leavesOn bool
-		leavesOn, err = cfg.together(ctx, r.Case, g)
-		r.LeavesOn = r.LeavesOn || leavesOn
+		var also Remarks
+		also, err = cfg.together(ctx, r.Case, g)
+		r.add(also)
 	}
 	r.FirstIn = first()
 	if err != nil {
@@ -225,7 +247,7 @@ func (g *graph) done() bool {
 }
 
 // exhaust lets every worker of tm explore g, until all is known or tm is over.
-func (tm *team) exhaust(g *graph, leavesOn *bool) error {
+func (tm *team) exhaust(g *graph, noticed *Remarks) error {
 	err := tm.work(func(k *worker) error {
 		k.g = g
 		g.lock()
@@ -234,10 +256,10 @@ func (tm *team) exhaust(g *graph, leavesOn *bool) error {
 		err := k.exhaust()
 		g.lock()
 		defer g.unlock()
-		*leavesOn = *leavesOn || k.w.fresh
+		noticed.add(Remarks{LeavesOn: k.w.fresh})
 		return err
 	})
-	*leavesOn = *leavesOn || tm.left.Load()
+	noticed.add(Remarks{LeavesOn: tm.left.Load(), Strayed: tm.strayed.Load()})
 	return err
 }
 
@@ -271,7 +293,7 @@ func (r *Report) take(g *graph, why string, cfg Config) error {
 	g.lock() // what others have added is seen from now on
 	g.unlock()
 	var err error
-	r.Runs, r.Events, r.States, r.Inferred, r.FirstBad = g.runs, g.events, len(g.nodes), g.inferred, g.firstBad
+	r.Runs, r.Events, r.States, r.Inferred, r.Strays, r.FirstBad = g.runs, g.events, len(g.nodes), g.inferred, g.strays, g.firstBad
 	if r.Counts, err = g.count(); err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ type tally struct {
 	runs     int64 // schedules that were run, in whole or from a new state on
 	events   int64 // that were played, all repetitions included
 	inferred int64 // edges known without running them
+	strays   int64 // schedules in which the lock has gone another way than before
 	firstBad int64 // the run that oversold first
 }
 

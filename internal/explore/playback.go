@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -28,6 +29,8 @@ func Replay(cfg Config, c Case, s Schedule) (*Counterexample, error) {
 	x.Shortest = s.Shortest
 	return x, nil
 }
+
+var errHolds = errors.New("the lock may have changed since, or depend on something that isn't controlled")
 
 // playBack plays events twice, and tells the first time. When the second time
 // goes another way, the lock depends on something that isn't controlled.
@@ -80,7 +83,7 @@ func (k *worker) playAll(p Property, evs []event) ([]view, error) {
 	k.w.enabled(nil)
 	if !k.w.outcome.broke(p) && !k.w.scene().conclude().broke(p) {
 		_ = k.w.end()
-		return nil, fmt.Errorf("%s isn't %s at the end of this schedule: the lock may have changed since", k.w.c.Kind.Name, p)
+		return nil, fmt.Errorf("%s isn't %s at the end of this schedule: %w", k.w.c.Kind.Name, p, errHolds)
 	}
 	return states, nil
 }

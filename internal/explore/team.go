@@ -17,6 +17,8 @@ type team struct {
 	naps chan struct{}
 	over atomic.Bool // others go on
 	left atomic.Bool // goroutines of the lock wait for ever
+
+	strayed atomic.Pointer[NondeterminismError] // an example
 }
 
 // work runs f in as many bubbles as there are workers, and returns when all
@@ -80,7 +82,7 @@ func (tm *team) worker(f func(k *worker) error) error {
 	}
 	w.forgets = !tm.cfg.noForget && !w.lingers && !w.fresh
 	w.keepsVoid = tm.cfg.noShed
-	if err := f(&worker{w: w, beat: &tm.beat, chance: tm.crew.Add(1) << 40, over: &tm.over, naps: tm.naps}); err != nil {
+	if err := f(&worker{w: w, beat: &tm.beat, chance: tm.crew.Add(1) << 40, stray: tm.keepStray, over: &tm.over, naps: tm.naps}); err != nil {
 		_ = w.end()
 		return err
 	}

@@ -64,7 +64,7 @@ type drawn struct {
 
 // finding is what came of it.
 type finding struct {
-	LeavesOn         bool
+	Remarks
 	Nondeterministic *NondeterminismError `json:",omitempty"`
 	Stuck            *StuckError          `json:",omitempty"`
 	Anew             int                  `json:",omitempty"` // one more than the place in anew of why to explore otherwise
@@ -138,7 +138,7 @@ func exploreShared(cfg Config, c Case, j job, r *finding) error {
 	g.liesIn(m)
 	tm := &team{cfg: cfg, c: c, halt: g.halt}
 	tm.crew.Store(uint64(j.Number))
-	return tm.exhaust(g, &r.LeavesOn)
+	return tm.exhaust(g, &r.Remarks)
 }
 
 // drawFor draws every j.Of-th schedule until it is to stop, and says what they are.
@@ -162,11 +162,11 @@ func (s *sampler) drawFor(cfg Config, c Case, j job, say *gob.Encoder) error {
 
 // together lets as many processes as there are workers go on with g until all is
 // known there.
-func (cfg Config) together(ctx context.Context, c Case, g *graph) (leavesOn bool, err error) {
+func (cfg Config) together(ctx context.Context, c Case, g *graph) (noticed Remarks, err error) {
 	done := make(chan struct{})
 	defer g.watchFound(done)()
 	defer close(done)
-	leavesOn, broken, err := cfg.side(ctx, func(ctx context.Context, number int) (finding, error) {
+	noticed, broken, err := cfg.side(ctx, func(ctx context.Context, number int) (finding, error) {
 		h, err := cfg.start(c, number, "", g.mem.file)
 		if err != nil {
 			return finding{}, err
@@ -176,12 +176,12 @@ func (cfg Config) together(ctx context.Context, c Case, g *graph) (leavesOn bool
 	if broken { // one may have died while the graph was its own
 		g.abandoned()
 	}
-	return leavesOn, err
+	return noticed, err
 }
 
 // side has as many processes as there are workers explore side by side. When one
 // comes to no answer, which is an error of run's, all are ended, and broken says so.
-func (cfg Config) side(ctx context.Context, run func(ctx context.Context, number int) (finding, error)) (leavesOn, broken bool, err error) {
+func (cfg Config) side(ctx context.Context, run func(ctx context.Context, number int) (finding, error)) (noticed Remarks, broken bool, err error) {
 	found, errs := make([]finding, cfg.Workers), make([]error, cfg.Workers)
 	var all sync.WaitGroup
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -196,13 +196,13 @@ func (cfg Config) side(ctx context.Context, run func(ctx context.Context, number
 	}
 	all.Wait()
 	for i, f := range found {
-		leavesOn = leavesOn || f.LeavesOn
+		noticed.add(f.Remarks)
 		errs[i] = f.error()
 	}
 	if err := context.Cause(ctx); err != nil {
-		return leavesOn, true, err
+		return noticed, true, err
 	}
-	return leavesOn, false, worst(errs)
+	return noticed, false, worst(errs)
 }
 
 // helper is a process that helps.

@@ -161,6 +161,9 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 	w.mu.Lock()
 	b.remove(p)
 	arrivals := b.arrivals
+	if w.keep {
+		w.steps[len(w.steps)-1].unheard = p.orphan()
+	}
 	w.mu.Unlock()
 	if how == loseSend {
 		if w.keep {

@@ -3,6 +3,7 @@ package explore
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -22,10 +23,33 @@ type message struct {
 	server  string // that it is on its way to, "" for a step of the purchase
 	command string
 	release chan wire.Action
-	again   bool // its buyer was refused the same before
+	line    *line    // on which it is, nil for a step of the purchase
+	again   bool     // its buyer was refused the same before
+	text    *message // the script sent again with its text, when that belongs to the same step
+	whole   bool     // when the server doesn't know the script, sending that belongs to the same step
 	done    bool
 	said    string
 }
+
+// line is a buyer's connection to a real server.
+type line struct {
+	net.Conn
+	d     *desk
+	buyer int
+	gone  bool // the buyer has closed it, guarded by d.mu
+}
+
+// Close notes that the buyer waits for nothing on it any more.
+func (l *line) Close() error {
+	l.d.mu.Lock()
+	l.gone = true
+	l.d.mu.Unlock()
+	l.d.signal()
+	return l.Conn.Close()
+}
+
+// gone reports whether nobody waits for m any more. Called with the desk locked.
+func (m *message) gone() bool { return m.line != nil && m.line.gone }
 
 // desk is where everything that buyers send lies until it is let go. Safe for
 // concurrent use.
@@ -33,12 +57,12 @@ type desk struct {
 	c       Case
 	mu      sync.Mutex
 	wake    chan struct{}
-	free    bool // everything passes
+	free    bool    // everything passes
+	lines   []*line // to the wire the nth is instance n, from 1
 	lying   []*message
 	passing map[int64]*message // let go and not answered, by the exchange's number
 	refused map[place][]string // the commands that each buyer was refused since something of it took effect
-	unknown map[place]bool     // the server doesn't know the buyer's script
-	sent    map[place]bool     // so it was sent again with its text, in the same step
+	unknown map[place]bool     // the server doesn't know the buyer's script, which it knew in the model
 	said    map[int]string
 	crashed map[int]bool
 	owner   map[string]int // of the key on each server
@@ -58,7 +82,7 @@ func (m *message) place() place { return place{m.buyer, m.server} }
 
 func newDesk(c Case) *desk {
 	return &desk{
-		c: c, wake: make(chan struct{}, 1), free: true, passing: map[int64]*message{}, refused: map[place][]string{}, unknown: map[place]bool{}, sent: map[place]bool{},
+		c: c, wake: make(chan struct{}, 1), free: true, passing: map[int64]*message{}, refused: map[place][]string{}, unknown: map[place]bool{},
 		owner: map[string]int{}, said: map[int]string{}, crashed: map[int]bool{}, left: map[int]bool{}, shelf: shelf{units: c.Stock},
 	}
 }
@@ -93,7 +117,8 @@ func (d *desk) handle(ctx context.Context, at wire.Point, x *wire.Exchange) wire
 		d.mu.Unlock()
 		return wire.Pass
 	}
-	m := &message{buyer: x.Instance, server: x.Server, command: x.Name, release: make(chan wire.Action, 1)}
+	l := d.lines[x.Instance-1]
+	m := &message{buyer: l.buyer, server: x.Server, command: x.Name, release: make(chan wire.Action, 1), line: l}
 	m.again = slices.Contains(d.refused[m.place()], x.Name)
 	d.lying = append(d.lying, m)
 	d.mu.Unlock()
@@ -135,17 +160,21 @@ func (d *desk) replied(x *wire.Exchange) wire.Action {
 	if lost {
 		return wire.Cut
 	}
-	if x.Reply.Err && strings.HasPrefix(x.Reply.Text, "NOSCRIPT") {
-		m.done = false // the client asks again with the text, which belongs to the same step
+	if m.whole && x.Reply.Err && strings.HasPrefix(x.Reply.Text, noScript) {
+		m.done = false
 		m.command = "EVAL"
 		d.unknown[m.place()] = true
 	}
 	return wire.Pass
 }
 
+// noScript is what a server says that doesn't know a script.
+const noScript = "NOSCRIPT"
+
 // judge keeps track of whose the key is.
 func (d *desk) judge(x *wire.Exchange) {
-	granted, at := x.Reply.Granted(), place{x.Instance, x.Server}
+	buyer := d.lines[x.Instance-1].buyer
+	granted, at := x.Reply.Granted(), place{buyer, x.Server}
 	if granted {
 		delete(d.refused, at)
 	} else if !slices.Contains(d.refused[at], x.Name) {
@@ -153,34 +182,25 @@ func (d *desk) judge(x *wire.Exchange) {
 	}
 	switch owner := d.owner[x.Server]; {
 	case x.Role == wire.Acquire && granted:
-		d.owner[x.Server] = x.Instance
+		d.owner[x.Server] = buyer
 	case x.Role == wire.Release && granted:
-		d.removed = d.removed || owner != 0 && owner != x.Instance
+		d.removed = d.removed || owner != 0 && owner != buyer
 		d.owner[x.Server] = 0
 	}
 }
 
-// take finds what a buyer has sent to a server.
-func (d *desk) take(at place, command string) *message {
+// take finds what a buyer has sent to a server: what it still waits for, or the first
+// of what it has given up on.
+func (d *desk) take(at place, command string, unheard bool) *message {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i := slices.IndexFunc(d.lying, func(m *message) bool { return m.place() == at && m.is(command) })
+	i := slices.IndexFunc(d.lying, func(m *message) bool { return m.place() == at && m.is(command) && m.gone() == unheard })
 	if i < 0 {
 		return nil
 	}
 	m := d.lying[i]
 	d.lying = slices.Delete(d.lying, i, i+1)
 	return m
-}
-
-// sentAgain reports whether a step of a schedule is part of the one before: the script
-// was sent again with its text.
-func (d *desk) sentAgain(at place, command string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	was := d.sent[at]
-	delete(d.sent, at)
-	return was && command == "EVAL"
 }
 
 // is reports whether m is a command of a schedule's, which may have been sent with the
@@ -196,6 +216,9 @@ func isScript(name string) bool { return name == "EVAL" || name == "EVALSHA" }
 func (d *desk) answered(m *message) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if m.text != nil {
+		return m.text.done
+	}
 	if m.done || !d.unknown[m.place()] {
 		return m.done
 	}
@@ -206,20 +229,28 @@ func (d *desk) answered(m *message) bool {
 	o := d.lying[i]
 	d.lying = slices.Delete(d.lying, i, i+1)
 	delete(d.unknown, m.place())
-	d.sent[m.place()] = true
-	m.done = true
+	m.text = o
 	o.release <- wire.Pass
-	return true
+	return false
 }
 
 // refuseAgain lets those go who were refused the same before, but for what is wanted
 // of them.
 func (d *desk) refuseAgain(wanted map[place]string) {
-	d.let(func(m *message) bool { return m.again && !m.is(wanted[m.place()]) })
+	d.let(func(m *message) bool { return m.again && !m.gone() && !m.is(wanted[m.place()]) })
 }
 
-// letAllGo lets go whatever lies here.
-func (d *desk) letAllGo() { d.let(func(m *message) bool { return !d.crashed[m.buyer] }) }
+// letAllGo lets go whatever lies here and is waited for.
+func (d *desk) letAllGo() { d.let(func(m *message) bool { return !d.crashed[m.buyer] && !m.gone() }) }
+
+// connect makes a line that the wire knows by a number.
+func (d *desk) connect(buyer int) (l *line, number int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l = &line{d: d, buyer: buyer}
+	d.lines = append(d.lines, l)
+	return l, len(d.lines)
+}
 
 func (d *desk) let(which func(*message) bool) {
 	d.mu.Lock()

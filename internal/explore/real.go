@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/redisnode"
 	"github.com/oversell/oversell/history"
 	"github.com/oversell/oversell/wire"
 )
@@ -58,8 +59,13 @@ func ReplayReal(ctx context.Context, c Case, s Schedule, cl *cluster.Cluster) (*
 			return nil, fmt.Errorf("reach the server: %w", err)
 		}
 	}
-	if err := p.warm(ctx, c.Buyers); err != nil {
-		return nil, err
+	if why, err := p.lacks(ctx); why != "" || err != nil {
+		r.Why = why
+		return r, err
+	}
+	if why, err := p.warm(ctx, c.Buyers); why != "" || err != nil {
+		r.Why = why
+		return r, err
 	}
 	p.begin()
 	for i, st := range s.Steps {
@@ -116,9 +122,28 @@ func (p *player) close() {
 	}
 }
 
+// lacks says what the lock needs and a server hasn't got; "" for nothing.
+func (p *player) lacks(ctx context.Context) (string, error) {
+	for _, s := range p.servers {
+		for _, needs := range p.c.Kind.Needs {
+			why, err := redisnode.Lacks(ctx, s.node, needs)
+			if err != nil {
+				return "", err
+			}
+			if why != "" {
+				return fmt.Sprintf("the lock needs %s, and the server says %q", needs, why), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// patience is how long a step may take, and a purchase while nothing is in its way.
+func (p *player) patience() time.Duration { return 3*p.c.TTL + 5*time.Second }
+
 // await polls until ok, as long as a step may take.
 func (p *player) await(ctx context.Context, what string, ok func() bool) error {
-	deadline := time.Now().Add(3*p.c.TTL + 5*time.Second)
+	deadline := time.Now().Add(p.patience())
 	for !ok() {
 		switch {
 		case ctx.Err() != nil:
@@ -145,7 +170,7 @@ func (p *player) step(ctx context.Context, st Step, before []Step) (string, erro
 		}
 		return p.message(ctx, ev, st)
 	case giveBack:
-		return who + ": call returns", p.release(ctx, place{buyer: ev.buyer()}, "call", wire.Pass)
+		return who + ": call returns", p.release(ctx, place{buyer: ev.buyer()}, st, wire.Pass)
 	case crash:
 		p.table.crash(ev.buyer())
 		return who + ": says nothing any more", nil
@@ -203,10 +228,8 @@ func (p *player) expiring(st Step) (servers []realServer) {
 func (p *player) message(ctx context.Context, ev event, st Step) (string, error) {
 	action := map[act]wire.Action{deliver: wire.Pass, loseReply: loseTheReply, loseSend: wire.Cut}[ev.act()]
 	at := p.placeOf(ev, st.Command)
-	if !p.table.sentAgain(at, st.Command) {
-		if err := p.release(ctx, at, st.Command, action); err != nil {
-			return "", err
-		}
+	if err := p.release(ctx, at, st, action); err != nil {
+		return "", err
 	}
 	return fmt.Sprintf("%s: %s%s", letter(ev.buyer()), p.table.lastSaid(ev.buyer()), p.where(ev)), nil
 }
@@ -225,16 +248,21 @@ func (p *player) placeOf(ev event, command string) place {
 func onServer(command string) bool { return command == strings.ToUpper(command) }
 
 // release lets a message of a buyer go, and waits until it has been answered.
-func (p *player) release(ctx context.Context, at place, command string, action wire.Action) error {
-	buyer := at.buyer
+func (p *player) release(ctx context.Context, at place, st Step, action wire.Action) error {
+	buyer, command := at.buyer, st.Command
+	hasnt := "hasn't come to"
+	if st.Unheard {
+		hasnt = "hasn't given up on"
+	}
 	var m *message
-	err := p.await(ctx, fmt.Sprintf("%s hasn't come to %s", letter(buyer), command), func() bool {
-		m = p.table.take(at, command)
+	err := p.await(ctx, fmt.Sprintf("%s %s %s", letter(buyer), hasnt, command), func() bool {
+		m = p.table.take(at, command, st.Unheard)
 		return m != nil
 	})
 	if err != nil {
 		return err
 	}
+	m.whole = !strings.Contains(st.Text, noScript)
 	m.release <- action
 	return p.await(ctx, fmt.Sprintf("%s's %s wasn't answered", letter(buyer), command), func() bool { return p.table.answered(m) })
 }

@@ -64,17 +64,27 @@ func (s realStore) Commit(ctx context.Context, o inventory.Order, units int, fen
 }
 
 // warm lets every buyer's scripts into the server's cache: schedules were found
-// with them there.
-func (p *player) warm(ctx context.Context, buyers int) error {
+// with them there. It says why a buyer couldn't buy with nobody in its way; "" when all
+// could.
+func (p *player) warm(ctx context.Context, buyers int) (why string, err error) {
 	c := p.c
 	c.Stock = buyers
 	warm := *p
 	warm.c = c
 	warm.table.shelf.units = buyers
 	for n := 1; n <= buyers; n++ {
-		if err := warm.buy(ctx, n, 20*time.Millisecond, false); err != nil {
-			return err
+		within, cancel := context.WithTimeout(ctx, p.patience())
+		err := warm.buy(within, n, 20*time.Millisecond, false)
+		cancel()
+		if err != nil {
+			return "", err
 		}
+	}
+	p.table.mu.Lock()
+	sold := len(p.table.shelf.orders)
+	p.table.mu.Unlock()
+	if ctx.Err() == nil && sold < buyers {
+		return fmt.Sprintf("the lock doesn't work there: with nobody else about, %d of %d buyers could buy within %s", sold, buyers, p.patience()), nil
 	}
 	p.table.mu.Lock()
 	p.table.shelf = shelf{units: p.c.Stock}
@@ -83,10 +93,10 @@ func (p *player) warm(ctx context.Context, buyers int) error {
 	p.table.mu.Unlock()
 	for _, s := range p.servers {
 		if err := s.admin.FlushAll(ctx).Err(); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // begin starts the buyers, with everything held.
@@ -136,9 +146,14 @@ func (p *player) buy(ctx context.Context, n int, retry time.Duration, gatedCall 
 func (p *player) dialer(n int) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, _, addr string) (net.Conn, error) {
 		node := p.servers[serverAt(addr, len(p.servers))].node
-		conn, err := p.wire.Dial(ctx, n, node.Name(), node.Dial)
-		if err == nil || p.ctx.Err() == nil {
-			return conn, err
+		l, number := p.table.connect(n)
+		conn, err := p.wire.Dial(ctx, number, node.Name(), node.Dial)
+		if err == nil {
+			l.Conn = conn
+			return l, nil
+		}
+		if p.ctx.Err() == nil {
+			return nil, err
 		}
 		// The schedule has ended. The client would log the error.
 		conn, other := net.Pipe()

@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oversell/oversell/cluster"
 	"github.com/oversell/oversell/cluster/process"
+	"github.com/oversell/oversell/locks"
 )
 
 func TestParseHazards(t *testing.T) {
@@ -79,6 +81,8 @@ func TestReplay(t *testing.T) {
 		{"get-then-del", "delay", ForeignRelease, 0},
 		{"lua-release", "restart", Oversold, 0},
 		{"rueidislock", "eviction", Oversold, 0},
+		{"redislock", "expiry", Oversold, 0},
+		{"constant-value", "restart", ForeignRelease, 0},
 		{"redsync", "slow-call", Oversold, 3},
 		{"redsync-extend", "eviction", Oversold, 3},
 	} {
@@ -98,12 +102,68 @@ func TestReplay(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, x.Tale, again.Tale)
 			require.Equal(t, x.Steps, again.Steps)
-			replayOnProcess(t, c.lock, s)
+			confirmedOnProcess(t, s.Case(kind(t, c.lock)), s)
 		})
 	}
 }
 
-func replayOnProcess(t *testing.T, lock string, s Schedule) {
+// What a buyer has given up on, and what it sends after that, are told apart on a real
+// server too, and the former arrives though nobody waits for it.
+func TestReplayOfWhatNobodyWaitsFor(t *testing.T) {
+	t.Parallel()
+	impatient := badKind(func(ctx context.Context, c locks.Clients, key string, ttl time.Duration) error {
+		ctx, cancel := context.WithTimeout(ctx, ttl/4)
+		defer cancel()
+		return c.Redis.SetArgs(ctx, key, "mine", redis.SetArgs{Mode: "NX"}).Err()
+	})
+	c := two(t, impatient)
+	set := func(buyer string, unheard bool) Step {
+		return Step{Pick: "deliver " + buyer + ".0", Command: "SET", Unheard: unheard}
+	}
+	stalls := Schedule{Property: Stalled, Steps: []Step{set("1", true), set("2", false), set("1", false)}}
+	real := replayOnProcess(t, c, stalls)
+	require.Truef(t, real.Confirmed, "%s\n%v", real.Verdict(), real.Lines)
+	require.Equal(t, []string{" 1  A: SET → OK", " 2  B: SET → (nil)", " 3  A: SET → (nil)"}, real.Lines)
+
+	heard := Schedule{Property: Stalled, Steps: []Step{set("1", false), set("2", true)}}
+	real = replayOnProcess(t, c, heard)
+	require.False(t, real.Confirmed)
+	require.Equal(t, []string{" 1  A: SET → OK", " 2  B: SET → (nil)"}, real.Lines)
+	require.Contains(t, real.Verdict(), "somebody could buy after all")
+}
+
+// A server that hasn't got what the lock needs confirms nothing, and says why.
+func TestReplayOnAServerThatLacksSomething(t *testing.T) {
+	x := explored(t, two(t, kind(t, "exset-excad"), "expiry"), Config{}).Broke(Oversold)
+	require.NotNil(t, x)
+	s := x.Schedule()
+	real := replayOnProcess(t, s.Case(kind(t, "exset-excad")), s)
+	require.False(t, real.Confirmed)
+	require.Contains(t, real.Verdict(), "the lock needs EXSET, and the server says ")
+}
+
+// A lock that doesn't work on the real server at all doesn't keep anybody waiting.
+func TestReplayOfALockThatDoesNotWorkThere(t *testing.T) {
+	t.Parallel()
+	x := explored(t, two(t, kind(t, "constant-value"), "expiry"), Config{}).Broke(Oversold)
+	require.NotNil(t, x)
+	s := x.Schedule()
+	never := badKind(func(ctx context.Context, c locks.Clients, _ string, _ time.Duration) error {
+		return c.Redis.Do(ctx, "no-such-command").Err()
+	})
+	real := replayOnProcess(t, s.Case(never), s)
+	require.False(t, real.Confirmed)
+	require.Contains(t, real.Verdict(), "with nobody else about, 0 of 2 buyers could buy within 11s")
+}
+
+func confirmedOnProcess(t *testing.T, c Case, s Schedule) {
+	t.Helper()
+	real := replayOnProcess(t, c, s)
+	require.Truef(t, real.Confirmed, "%s\n%v", real.Verdict(), real.Lines)
+	require.Contains(t, real.Verdict(), "confirmed on ")
+}
+
+func replayOnProcess(t *testing.T, c Case, s Schedule) *Real {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("needs redis-server on PATH")
@@ -115,10 +175,9 @@ func replayOnProcess(t *testing.T, lock string, s Schedule) {
 	cl, err := process.New().Start(t.Context(), cluster.Spec{Run: "explore-" + time.Now().Format("150405.000000"), Name: "lock-1", Shape: shape})
 	t.Cleanup(func() { require.NoError(t, cl.Close(context.Background())) })
 	require.NoError(t, err)
-	real, err := ReplayReal(t.Context(), s.Case(kind(t, lock)), s, cl)
+	real, err := ReplayReal(t.Context(), c, s, cl)
 	require.NoError(t, err)
-	require.Truef(t, real.Confirmed, "%s\n%v", real.Verdict(), real.Lines)
-	require.Contains(t, real.Verdict(), "confirmed on ")
+	return real
 }
 
 // A lock that has been repaired isn't broken by its old schedule any more.

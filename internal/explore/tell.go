@@ -31,6 +31,7 @@ type Step struct {
 	// "call" and "ask" for a step of the purchase, and "push" for what a server says
 	// unasked.
 	Command string `json:"command,omitempty"`
+	Unheard bool   `json:"unheard,omitempty"` // the buyer had given up on it before, and so waits for no reply
 	Expires bool   `json:"expires,omitempty"` // the key expired meanwhile
 	Expired []int  `json:"expired,omitempty"` // on these of several masters, numbered from 1
 }
@@ -92,7 +93,7 @@ func (w *world) tell() (steps []Step, tale []string) {
 		case s.ev.act() == giveBack:
 			st.Command = "call"
 		case s.p != nil && s.p.kind == ofCommand:
-			st.Command = strings.ToUpper(s.p.batch[0][0])
+			st.Command, st.Unheard = strings.ToUpper(s.p.batch[0][0]), s.unheard
 		case s.p != nil && s.p.kind == ofPush:
 			st.Command = hears
 		case s.p != nil:
@@ -239,16 +240,21 @@ func (t *teller) message(s *step, who string) string {
 		t.say("The reply to %s's command is lost with its connection.", who)
 		text += ", reply lost"
 	}
+	unaware := ""
+	if s.unheard {
+		text += ", unheard"
+		unaware = " without hearing of it"
+	}
 	switch {
 	case s.foreign > 0:
 		t.say("%s frees a lock that is %s's.", who, letter(s.foreign))
 		text += ", which was " + letter(s.foreign) + "'s"
 	case !t.last.There && s.key.There:
-		t.say("%s takes the lock.", who)
+		t.say("%s takes the lock%s.", who, unaware)
 	case t.last.There && !s.key.There:
 		t.say("%s frees its lock.", who)
 	case t.last.There && s.key.There && t.last.Owner != s.key.Owner:
-		t.say("%s takes the lock from %s.", who, letter(t.last.Owner))
+		t.say("%s takes the lock from %s%s.", who, letter(t.last.Owner), unaware)
 	}
 	return text
 }
@@ -295,7 +301,9 @@ func replyText(reply string) string {
 		return "nil"
 	case strings.HasPrefix(line, "$"):
 		_, line, _ = strings.Cut(r, "\n")
-	case line != "":
+	case strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "-ERR"):
+		line, _, _ = strings.Cut(line[1:], " ") // the code says enough
+	case line != "" && strings.ContainsRune("+-:(,#", rune(line[0])):
 		line = line[1:]
 	}
 	return strings.TrimSpace(line)

@@ -245,6 +245,9 @@ func (w *world) wordsOfReply(p *pending, reply []byte, word func(arg string) str
 	}
 	timed := len(p.batch) == 1 && asksForTime(p.batch[0][0])
 	var s strings.Builder
+	if reply[0] == '-' && !w.mentionsValue(string(reply)) { // an error is what it says
+		return string(reply)
+	}
 	for line := range strings.SplitSeq(string(reply), "\r\n") {
 		if timed && strings.HasPrefix(line, ":") {
 			if ms, err := strconv.ParseInt(line[1:], 10, 64); err == nil && ms > 0 {
@@ -255,6 +258,16 @@ func (w *world) wordsOfReply(p *pending, reply []byte, word func(arg string) str
 		s.WriteByte('\n')
 	}
 	return s.String()
+}
+
+// mentionsValue reports whether a text has a value of a buyer's in it.
+func (w *world) mentionsValue(text string) bool {
+	for v := range w.tokens {
+		if strings.Contains(text, v) {
+			return true
+		}
+	}
+	return false
 }
 
 func asksForTime(name string) bool {

@@ -104,6 +104,7 @@ type step struct {
 	reply   string
 	foreign int  // whose key it removed
 	refused bool // by the fence
+	unheard bool // its buyer had given up on it before
 	took    time.Duration
 	key     keyNow
 	units   int

@@ -57,8 +57,9 @@ type desk struct {
 	c       Case
 	mu      sync.Mutex
 	wake    chan struct{}
-	free    bool    // everything passes
-	lines   []*line // to the wire the nth is instance n, from 1
+	free    bool         // everything passes
+	making  map[int]bool // what these buyers send passes: their lockers are being made
+	lines   []*line      // to the wire the nth is instance n, from 1
 	lying   []*message
 	passing map[int64]*message // let go and not answered, by the exchange's number
 	refused map[place][]string // the commands that each buyer was refused since something of it took effect
@@ -82,7 +83,7 @@ func (m *message) place() place { return place{m.buyer, m.server} }
 
 func newDesk(c Case) *desk {
 	return &desk{
-		c: c, wake: make(chan struct{}, 1), free: true, passing: map[int64]*message{}, refused: map[place][]string{}, unknown: map[place]bool{},
+		c: c, wake: make(chan struct{}, 1), free: true, making: map[int]bool{}, passing: map[int64]*message{}, refused: map[place][]string{}, unknown: map[place]bool{},
 		owner: map[string]int{}, said: map[int]string{}, crashed: map[int]bool{}, left: map[int]bool{}, shelf: shelf{units: c.Stock},
 	}
 }
@@ -113,11 +114,11 @@ func (d *desk) handle(ctx context.Context, at wire.Point, x *wire.Exchange) wire
 		return d.replied(x)
 	}
 	d.mu.Lock()
-	if d.free {
+	l := d.lines[x.Instance-1]
+	if d.free || d.making[l.buyer] {
 		d.mu.Unlock()
 		return wire.Pass
 	}
-	l := d.lines[x.Instance-1]
 	m := &message{buyer: l.buyer, server: x.Server, command: x.Name, release: make(chan wire.Action, 1), line: l}
 	m.again = slices.Contains(d.refused[m.place()], x.Name)
 	d.lying = append(d.lying, m)
@@ -242,6 +243,17 @@ func (d *desk) refuseAgain(wanted map[place]string) {
 
 // letAllGo lets go whatever lies here and is waited for.
 func (d *desk) letAllGo() { d.let(func(m *message) bool { return !d.crashed[m.buyer] && !m.gone() }) }
+
+// make notes that a buyer's locker is being made, until the returned function is called.
+func (d *desk) make(buyer int) (made func()) {
+	note := func(is bool) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.making[buyer] = is
+	}
+	note(true)
+	return func() { note(false) }
+}
 
 // connect makes a line that the wire knows by a number.
 func (d *desk) connect(buyer int) (l *line, number int) {

@@ -114,7 +114,9 @@ func (p *player) buy(ctx context.Context, n int, retry time.Duration, gatedCall 
 	clients := connect(p.c.Masters, p.dialer(n))
 	defer disconnect(clients)
 	turns := turnstile{p: p, buyer: n, salt: saltOfLock, got: new(atomic.Bool), draw: rand.NewPCG(p.c.Seed, uint64(n))}
+	made := p.table.make(n)
 	l, err := p.c.Kind.New(ctx, clients, locks.Options{RetryEvery: retry, Rand: rand.New(turns)})
+	made()
 	if err != nil {
 		return fmt.Errorf("make the lock %s: %w", p.c.Kind.Name, err)
 	}

@@ -142,6 +142,22 @@ func TestReplayOnAServerThatLacksSomething(t *testing.T) {
 	require.Contains(t, real.Verdict(), "the lock needs EXSET, and the server says ")
 }
 
+// What a lock asks the server when it is made is no part of a schedule.
+func TestReplayOfALockThatLooksAtTheServerFirst(t *testing.T) {
+	t.Parallel()
+	k := kind(t, "constant-value")
+	without := k.New
+	k.New = func(ctx context.Context, c locks.Clients, o locks.Options) (locks.Locker, error) {
+		if err := c.Redis.Echo(ctx, "anybody there?").Err(); err != nil {
+			return nil, err
+		}
+		return without(ctx, c, o)
+	}
+	x := explored(t, two(t, k, "expiry"), Config{}).Broke(Oversold)
+	require.NotNil(t, x)
+	confirmedOnProcess(t, x.Case, x.Schedule())
+}
+
 // A lock that doesn't work on the real server at all doesn't keep anybody waiting.
 func TestReplayOfALockThatDoesNotWorkThere(t *testing.T) {
 	t.Parallel()

@@ -56,6 +56,11 @@ const (
 // with the TTL: when a waiter comes back is decided by the scheduler, not by it.
 const retryEvery = 5 * time.Microsecond
 
+// shopRetry is the shop's own pause, which it makes up to 16 times as long when the lock
+// answers with errors: all pauses of a schedule together stay below the grain in which
+// times are compared, also where each attempt changes something.
+const shopRetry = retryEvery / 50
+
 // key is the lock's key, in the form that the kind leaves it in.
 func (c Case) key() string {
 	if c.Kind.KeyForm != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oversell/oversell/cluster"
@@ -182,6 +183,22 @@ func TestALockThatIsNotDeterministic(t *testing.T) {
 	require.ErrorAs(t, err, &nd)
 	require.NotEmpty(t, nd.Where)
 	require.NotEmpty(t, nd.Schedule)
+}
+
+// A lock whose waiters write with each attempt, and which answers a refusal with an error
+// of its own, makes for long schedules with many pauses, which are no reason to go
+// another way.
+func TestALockWhoseWaitersWrite(t *testing.T) {
+	k := badKind(func(ctx context.Context, c locks.Clients, key string, ttl time.Duration) error {
+		if err := c.Redis.Set(ctx, key+"-asked", 1, 2*ttl).Err(); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, ttl/2)
+		defer cancel()
+		return c.Redis.SetArgs(ctx, key, "mine", redis.SetArgs{Mode: "NX", TTL: ttl}).Err()
+	})
+	_, err := Explore(t.Context(), two(t, k, "expiry"), Config{T: t, Strategy: Exhaustive, Budget: 3 * time.Second})
+	require.NoError(t, err)
 }
 
 // A lock that asks the machine for the time gets past the fake clock. What it

@@ -251,7 +251,7 @@ func (w *world) shop(ctx context.Context, b *buyer) {
 	w.mu.Unlock()
 	s := &instance.Shop{
 		Instance: b.n, Locker: l, Store: gated{b}, Key: w.c.key(), SKU: sku,
-		TTL: w.c.TTL, Fence: w.c.Kind.Fenced, Retry: retryEvery,
+		TTL: w.c.TTL, Fence: w.c.Kind.Fenced, Retry: shopRetry,
 		Record: func(e history.Event) { w.record(b, e) },
 		Call:   func(ctx context.Context, c instance.Call) error { return w.call(ctx, b) },
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ type Simulated struct {
 	mini    *miniredis.Miniredis
 	srv     *server.Server
 	tracker *tracker
+	writes  uint64
 }
 
 // NewSimulated makes an empty server. Close it.
@@ -38,9 +40,23 @@ func NewSimulated() (*Simulated, error) {
 	}
 	s := &Simulated{mini: m, srv: m.Server()}
 	s.tracker = newTracker(s)
-	s.srv.SetPreHook(s.tracker.hook(preHook(s.srv)))
+	s.srv.SetPreHook(s.counting(s.tracker.hook(preHook(s.srv))))
 	return s, nil
 }
+
+// counting counts the commands in scripts that may write.
+func (s *Simulated) counting(next server.Hook) server.Hook {
+	return func(p *server.Peer, name string, args ...string) bool {
+		if nested(p) && !s.srv.IsReadOnlyCommand(name) {
+			s.writes++
+		}
+		return next(p, name, args...)
+	}
+}
+
+// ScriptWrites counts the commands in scripts that may have written something,
+// refused ones included.
+func (s *Simulated) ScriptWrites() uint64 { return s.writes }
 
 // Close frees the server.
 func (s *Simulated) Close() { s.mini.Close() }
@@ -56,6 +72,7 @@ type Session struct {
 	peer  *server.Peer
 	out   bytes.Buffer
 	track tracking
+	watch bool // there may be keys that it watches
 }
 
 // Session opens a connection.
@@ -72,6 +89,7 @@ func (c *Session) Do(reply []byte, args []string) []byte {
 		return append(reply, own...)
 	}
 	c.out.Reset()
+	c.watch = c.watch || strings.EqualFold(args[0], "WATCH")
 	c.s.tracker.begin(c, args)
 	c.srv.Dispatch(c.peer, args)
 	c.peer.Flush()
@@ -147,7 +165,7 @@ func (s *Simulated) entry(db *miniredis.RedisDB, key string) Entry {
 	case "zset":
 		scores, _ := db.SortedSet(key)
 		for member, score := range scores {
-			e.Value = append(e.Value, fmt.Sprintf("%s=%v", member, score))
+			e.Value = append(e.Value, member+"="+strconv.FormatFloat(score, 'f', -1, 64))
 		}
 		slices.Sort(e.Value)
 	default: // a stream, or what counts distinct values

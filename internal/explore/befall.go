@@ -20,7 +20,7 @@ func (w *world) crash(b *buyer) {
 	b.forgetAll()
 	b.meetNobody()
 	for c := range b.conns {
-		c.queue = nil
+		c.owing, c.queue = c.owing || len(c.queue) > 0, nil
 		c.disconnect()
 	}
 }

@@ -32,6 +32,7 @@ type conn struct {
 	// All below is guarded by w.mu.
 	in      []byte
 	queue   []*pending // commands behind the one that is pending
+	owing   bool       // some of them won't be answered any more
 	head    *pending   // the command that can be delivered
 	await   *pending   // a command whose reply is held back
 	first   [][]string // commands that are answered once the buyer has read everything
@@ -178,7 +179,7 @@ func (c *conn) excuse() bool {
 	if p == nil {
 		p = c.await
 	}
-	if p == nil || len(p.batch) != 1 || len(c.queue) > 0 || len(c.in) > 0 || c.closed || c.broken != nil {
+	if p == nil || len(p.batch) != 1 || len(c.queue) > 0 || c.owing || len(c.in) > 0 || c.closed || c.broken != nil {
 		return false
 	}
 	c.head, c.await = nil, nil
@@ -188,7 +189,7 @@ func (c *conn) excuse() bool {
 
 // idle reports whether the connection is fit for the next schedule.
 func (c *conn) idle() bool {
-	return !c.closed && c.broken == nil && c.head == nil && c.await == nil && len(c.queue) == 0 && len(c.out) == 0 && len(c.in) == 0
+	return !c.closed && !c.owing && c.broken == nil && c.head == nil && c.await == nil && len(c.queue) == 0 && len(c.out) == 0 && len(c.in) == 0
 }
 
 // Close leaves a command that was sent on its way: the server may still get it.

@@ -298,11 +298,15 @@ func (r *Report) take(g *graph, why string, cfg Config) error {
 		return err
 	}
 	r.Open, r.finals, r.plain = g.left(), g.finals, g.plain
-	r.Complete = len(g.nodes) > 0 && r.Open == 0 && !g.full
+	far := g.farOff()
+	r.Complete = len(g.nodes) > 0 && r.Open == 0 && !g.full && !far
 	r.Why = why
-	if g.full {
+	switch {
+	case g.full:
 		r.Why = fmt.Sprintf("%d states are as many as are kept in memory", len(g.nodes))
-	} else if !r.Complete {
+	case r.Open == 0 && far:
+		r.Why = fmt.Sprintf("what takes more than %d events isn't followed", farOffEvents)
+	case !r.Complete:
 		if r.Checkpoint, err = g.save(r.Case); err != nil {
 			return err
 		}

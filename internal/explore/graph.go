@@ -117,6 +117,8 @@ const (
 	// mirrored: an event that comes to the same as another of the node when
 	// buyers are exchanged. It isn't explored; f.keys is where the other is.
 	mirrored = -3
+	// tooFar: so many events have led to it that it isn't followed.
+	tooFar = -4
 )
 
 // maxStates keeps all processes together within 512 MB, on a small machine.
@@ -331,6 +333,11 @@ func (g *graph) left() int {
 		}
 	}
 	return n
+}
+
+// farOff reports whether some edges weren't followed because so much led to them.
+func (g *graph) farOff() bool {
+	return slices.ContainsFunc(g.edges, func(e edge) bool { return e.to == tooFar })
 }
 
 // path is how to come to a node.

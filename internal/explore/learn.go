@@ -8,7 +8,7 @@ import (
 
 // intern keeps a state's parts, and returns them with buyers exchanged.
 func (g *graph) intern(p *parts, as turn) composition {
-	if !g.composes || g.plain {
+	if !g.composes || g.plain || p.alone {
 		return uncomposed
 	}
 	c := &g.composer

@@ -13,6 +13,7 @@ type parts struct {
 	buyers   [MaxBuyers][len(turns)]view
 	now      uint64
 	scene    *scene
+	alone    bool // nothing follows for it from other states
 }
 
 // as is the state's digest with buyers exchanged.
@@ -43,7 +44,7 @@ func (p *parts) canonical(turns []turn, same []turn) (key view, as turn, all []t
 // some turns.
 func (w *world) takeApart(ts ...turn) *parts {
 	p := &w.parts
-	p.scene, p.now = w.scene(), w.now()
+	p.scene, p.now, p.alone = w.scene(), w.now(), w.anybodyWatches()
 	rest := w.digestRest()
 	for i, b := range w.buyers {
 		own := w.digestBuyer(b)
@@ -146,7 +147,7 @@ func (w *world) digestBuyer(b *buyer) view {
 		return newView().number(uint64(b.fate())).number(uint64(w.bought(b)))
 	}
 	v := newView().number(uint64(b.fate())).number(uint64(w.bought(b))).number(uint64(b.tokens)).flag(b.token != 0 && b.token == w.shelf.token)
-	v = b.withTracked(v)
+	v = b.withWatched(b.withTracked(v))
 	if w.c.Masters > 0 {
 		return v.flag(b.attempt.begun).flag(b.attempt.stirred).flag(b.attempt.clash).number(uint64(b.attempt.clashes))
 	}

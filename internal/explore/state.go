@@ -34,10 +34,6 @@ func (w *world) grain(d time.Duration) uint64 {
 	return uint64((d + q/2) / q)
 }
 
-func (w *world) coarseMS(ms int64) int64 {
-	return int64(w.grain(time.Duration(ms) * time.Millisecond))
-}
-
 // now is the schedule's time in grains.
 func (w *world) now() uint64 { return w.grain(time.Since(w.start)) }
 
@@ -206,7 +202,7 @@ func (w *world) entryAs(e *embedded.Entry, owner map[string]int, as turn) view {
 		for _, s := range e.Value {
 			member, score := s, ""
 			if i := strings.LastIndexByte(s, '='); e.Type == "zset" && i >= 0 {
-				member, score = s[:i], s[i:]
+				member, score = s[:i], w.inWords(s[i+1:])
 			}
 			v = v.plus(w.addWord(newView(), member, as).word(score))
 		}

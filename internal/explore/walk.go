@@ -115,8 +115,12 @@ func (k *worker) walk(e errand) error {
 			break
 		}
 		sure = !next.known
-		if id, next = k.arrive(id, next, f); len(k.path) > 2*maxEvents {
+		switch id, next = k.arrive(id, next, f); {
+		case len(k.path) > endlessEvents:
 			return errCircle
+		case len(k.path) > farOffEvents && next.at >= 0 && !next.known:
+			k.g.giveUp(id, next)
+			next.at = -1
 		}
 	}
 	k.came(explored)
@@ -124,6 +128,21 @@ func (k *worker) walk(e errand) error {
 		return k.w.trouble
 	}
 	return k.w.end()
+}
+
+// A state that is known from a short schedule is also in long ones, and those behind it
+// in longer ones yet. Where each attempt of a waiter changes something there is no end to
+// that.
+const (
+	farOffEvents  = 2 * maxEvents   // no edge is explored that is as far off
+	endlessEvents = 100 * maxEvents // no way is as long that doesn't go round in a circle
+)
+
+// giveUp leaves an edge that a worker has taken.
+func (g *graph) giveUp(from int32, on way) {
+	g.lock()
+	defer g.unlock()
+	g.of(&g.nodes[from])[on.at].to = tooFar
 }
 
 // way is an edge that a worker goes along.

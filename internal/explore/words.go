@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // token is a value that only one buyer has sent: a random value, as a rule. It
@@ -243,16 +244,14 @@ func (w *world) wordsOfReply(p *pending, reply []byte, word func(arg string) str
 	if len(reply) < minToken {
 		return string(reply)
 	}
-	timed := len(p.batch) == 1 && asksForTime(p.batch[0][0])
+	timed := len(p.batch) == 1 && (asksForTime(p.batch[0][0]) || isScript(upper(p.batch[0][0])))
 	var s strings.Builder
 	if reply[0] == '-' && !w.mentionsValue(string(reply)) { // an error is what it says
 		return string(reply)
 	}
 	for line := range strings.SplitSeq(string(reply), "\r\n") {
 		if timed && strings.HasPrefix(line, ":") {
-			if ms, err := strconv.ParseInt(line[1:], 10, 64); err == nil && ms > 0 {
-				line = ":" + strconv.FormatInt(w.coarseMS(ms), 10)
-			}
+			line = w.coarseTime(p, line)
 		}
 		s.WriteString(word(line))
 		s.WriteByte('\n')
@@ -270,6 +269,26 @@ func (w *world) mentionsValue(text string) bool {
 	return false
 }
 
+// coarseTime is an answer in words when it says how long a key of p's has left: the
+// microseconds of pauses mustn't count.
+func (w *world) coarseTime(p *pending, line string) string {
+	n, err := strconv.ParseInt(line[1:], 10, 64)
+	if err != nil || n <= 0 {
+		return line
+	}
+	unit := time.Millisecond
+	if upper(p.batch[0][0]) == "TTL" {
+		unit = time.Second
+	}
+	for i := range w.states[p.server].entries {
+		e := &w.states[p.server].entries[i]
+		if left := time.Duration(n) * unit; e.TTL > 0 && p.about(e) && e.TTL > left-unit && e.TTL < left+unit {
+			return ":" + w.grainInWords(w.grain(e.TTL))
+		}
+	}
+	return line
+}
+
 func asksForTime(name string) bool {
 	return strings.EqualFold(name, "PTTL") || strings.EqualFold(name, "TTL")
 }
@@ -279,6 +298,9 @@ func asksForTime(name string) bool {
 func (w *world) keysOf(p *pending) uint64 {
 	switch p.kind {
 	case ofCommand:
+		if p.underWatch() {
+			return everyKey
+		}
 	case ofPause:
 		return 0
 	default:

@@ -153,6 +153,7 @@ func (w *world) signal() {
 func (w *world) begin() {
 	for _, b := range w.buyers {
 		w.hangUp(b)
+		b.unwatch()
 	}
 	awaitWholeSecond()
 	w.resetServers()

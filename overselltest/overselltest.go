@@ -9,12 +9,17 @@
 //		overselltest.Explore(t, overselltest.Func(Lock), overselltest.Hazards("slow-call", "crash"))
 //	}
 //
+// It leaves that order in a file below testdata, as fuzzing does. Replay plays such a
+// file again, which makes it a test that the lock has been repaired; with OnServer it
+// tells whether a real server confirms it.
+//
 // Run lets many buyers at the lock for a moment in real time instead, on a real
 // server when there is a redis-server on PATH.
 package overselltest
 
 import (
 	"context"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -71,6 +76,8 @@ type options struct {
 	bounds  explore.Bounds
 	cfg     explore.Config
 	allowed []explore.Property
+	dir     string
+	server  bool
 	run     runOptions
 }
 
@@ -128,11 +135,16 @@ func AllowStalled() Option {
 	return func(o *options) { o.allowed = append(o.allowed, explore.Stalled) }
 }
 
+// Dir is where Explore leaves the schedules that break the lock: testdata/oversell in
+// the test's package unless told, and nowhere if path is empty.
+func Dir(path string) Option { return func(o *options) { o.dir = path } }
+
 func optionsOf(t *testing.T, newLock NewLock, opts []Option) *options {
 	o := &options{
 		name: t.Name(), hazards: []string{string(explore.SlowCall)},
 		c:   explore.Case{Buyers: 2, Stock: 1, Seed: 1},
 		cfg: explore.Config{T: t, Workers: runtime.GOMAXPROCS(0), Strategy: explore.Exhaustive, Budget: 30 * time.Second},
+		dir: filepath.Join("testdata", "oversell"),
 		run: runOptions{buyers: 50, stock: 20, ttl: 300 * time.Millisecond},
 	}
 	for _, opt := range opts {
@@ -171,8 +183,8 @@ func Explore(t *testing.T, newLock NewLock, opts ...Option) {
 		if o.allows(x.Property) {
 			continue
 		}
-		t.Errorf("%s: %s in %.0f of %.0f schedules; the shortest has %d events:\n\n%s",
-			o.name, x.Property, r.Counts.Of(x.Property), r.Counts.All, len(x.Steps), tell(x))
+		t.Errorf("%s: %s in %.0f of %.0f schedules; the shortest has %d events:\n\n%s%s",
+			o.name, x.Property, r.Counts.Of(x.Property), r.Counts.All, len(x.Steps), tell(x), o.save(t, x))
 		break
 	}
 	if !r.Complete {

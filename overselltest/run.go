@@ -65,7 +65,22 @@ func startServer(ctx context.Context, t *testing.T, name string) cluster.Node {
 		t.Log("overselltest: there is no redis-server on PATH: the server is simulated")
 		b = embedded.New()
 	}
-	c, err := b.Start(ctx, cluster.Spec{Run: fmt.Sprintf("overselltest-%d", time.Now().UnixNano()), Name: name, Shape: cluster.Single})
+	return startCluster(ctx, t, b, name, cluster.Single).Nodes[0]
+}
+
+// realServer starts real servers, or has the test skipped.
+func realServer(t *testing.T) cluster.Backend {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("overselltest: there is no redis-server on PATH to play the schedule on")
+	}
+	return process.New()
+}
+
+// startCluster starts servers that are gone with the test.
+func startCluster(ctx context.Context, t *testing.T, b cluster.Backend, name string, shape cluster.Shape) *cluster.Cluster {
+	t.Helper()
+	c, err := b.Start(ctx, cluster.Spec{Run: fmt.Sprintf("overselltest-%d", time.Now().UnixNano()), Name: name, Shape: shape})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -76,7 +91,7 @@ func startServer(ctx context.Context, t *testing.T, name string) cluster.Node {
 	if err != nil {
 		t.Fatalf("overselltest: start a server: %v", err)
 	}
-	return c.Nodes[0]
+	return c
 }
 
 func client(n cluster.Node, connections int) *redis.Client {

@@ -36,7 +36,8 @@ type line struct {
 	net.Conn
 	d     *desk
 	buyer int
-	gone  bool // the buyer has closed it, guarded by d.mu
+	gone  bool     // the buyer has closed it, guarded by d.mu as what follows
+	open  *message // MULTI, from when it is let go until its EXEC is answered: they are one step
 }
 
 // Close notes that the buyer waits for nothing on it any more.
@@ -115,7 +116,14 @@ func (d *desk) handle(ctx context.Context, at wire.Point, x *wire.Exchange) wire
 	}
 	d.mu.Lock()
 	l := d.lines[x.Instance-1]
-	if d.free || d.making[l.buyer] {
+	switch {
+	case d.free || d.making[l.buyer]:
+		d.mu.Unlock()
+		return wire.Pass
+	case l.open != nil:
+		if x.Name == "EXEC" || x.Name == "DISCARD" {
+			d.passing[x.Seq], l.open = l.open, nil
+		}
 		d.mu.Unlock()
 		return wire.Pass
 	}
@@ -138,6 +146,10 @@ func (d *desk) handle(ctx context.Context, at wire.Point, x *wire.Exchange) wire
 	}
 	if a == loseTheReply {
 		m.said = "reply lost"
+	}
+	if x.Name == "MULTI" {
+		l.open = m
+		return wire.Pass
 	}
 	d.passing[x.Seq] = m
 	return wire.Pass
@@ -175,7 +187,7 @@ const noScript = "NOSCRIPT"
 // judge keeps track of whose the key is.
 func (d *desk) judge(x *wire.Exchange) {
 	buyer := d.lines[x.Instance-1].buyer
-	granted, at := x.Reply.Granted(), place{buyer, x.Server}
+	granted, at := x.Reply.Granted() && !onlyLooks(x.Name), place{buyer, x.Server}
 	if granted {
 		delete(d.refused, at)
 	} else if !slices.Contains(d.refused[at], x.Name) {
@@ -188,6 +200,16 @@ func (d *desk) judge(x *wire.Exchange) {
 		d.removed = d.removed || owner != 0 && owner != buyer
 		d.owner[x.Server] = 0
 	}
+}
+
+// onlyLooks reports whether a command takes no effect, whatever it is answered.
+func onlyLooks(name string) bool {
+	switch name {
+	case "GET", "MGET", "EXISTS", "TTL", "PTTL", "TYPE", "STRLEN", "HGET", "HMGET", "HGETALL", "HEXISTS", "SISMEMBER", "SMEMBERS", "LRANGE", "LINDEX",
+		"ZRANGE", "ZRANGEBYSCORE", "ZRANK", "ZSCORE", "ZCARD", "TIME", "WATCH", "UNWATCH":
+		return true
+	}
+	return false
 }
 
 // take finds what a buyer has sent to a server: what it still waits for, or the first

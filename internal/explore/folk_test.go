@@ -216,7 +216,7 @@ func timestamps(ctx context.Context, c *redis.Client, key, _ string, ttl time.Du
 	if at, _ := strconv.ParseInt(old, 10, 64); at > time.Now().UnixMilli() {
 		return false, nil
 	}
-	was, err := c.GetSet(ctx, key, until).Result()
+	was, err := c.Do(ctx, "getset", key, until).Text()
 	return was == old, ignoreNil(err)
 }
 

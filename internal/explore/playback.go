@@ -32,6 +32,13 @@ func Replay(cfg Config, c Case, s Schedule) (*Counterexample, error) {
 
 var errHolds = errors.New("the lock may have changed since, or depend on something that isn't controlled")
 
+// Repaired reports whether an error of Replay's says that the lock isn't broken by the
+// schedule: it goes another way, or comes to nothing bad at its end.
+func Repaired(err error) bool {
+	var differs *NondeterminismError
+	return errors.Is(err, errHolds) || errors.As(err, &differs)
+}
+
 // playBack plays events twice, and tells the first time. When the second time
 // goes another way, the lock depends on something that isn't controlled.
 func playBack(cfg Config, c Case, p Property, evs []event) (*Counterexample, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -140,6 +141,16 @@ func TestReplayOnAServerThatLacksSomething(t *testing.T) {
 	real := replayOnProcess(t, s.Case(kind(t, "exset-excad")), s)
 	require.False(t, real.Confirmed)
 	require.Contains(t, real.Verdict(), "the lock needs EXSET, and the server says ")
+}
+
+// A transaction is one step of a schedule, and several commands to a server.
+func TestReplayOfTransactions(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(folks(), func(f folk) bool { return f.name == "watch" })
+	x := explored(t, two(t, folks()[i].kind(), "slow-call"), Config{}).Broke(Oversold)
+	require.NotNil(t, x)
+	require.True(t, slices.ContainsFunc(x.Steps, func(s Step) bool { return s.Command == "MULTI" }))
+	confirmedOnProcess(t, x.Case, x.Schedule())
 }
 
 // What a lock asks the server when it is made is no part of a schedule.

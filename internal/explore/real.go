@@ -68,8 +68,10 @@ func ReplayReal(ctx context.Context, c Case, s Schedule, cl *cluster.Cluster) (*
 		return r, err
 	}
 	p.begin()
+	var at time.Duration
 	for i, st := range s.Steps {
-		line, err := p.step(ctx, st, s.Steps[i+1:])
+		line, err := p.step(ctx, st, st.At-at, s.Steps[i+1:])
+		at = st.At
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -156,8 +158,9 @@ func (p *player) await(ctx context.Context, what string, ok func() bool) error {
 	return nil
 }
 
-// step plays one step, before others, and says what it did.
-func (p *player) step(ctx context.Context, st Step, before []Step) (string, error) {
+// step plays one step, which has taken some time on the schedule's clock, before others,
+// and says what it did.
+func (p *player) step(ctx context.Context, st Step, took time.Duration, before []Step) (string, error) {
 	ev, err := parseEvent(st.Pick)
 	if err != nil {
 		return "", err
@@ -182,7 +185,7 @@ func (p *player) step(ctx context.Context, st Step, before []Step) (string, erro
 	}
 	expired := p.expiring(st)
 	if len(expired) == 0 {
-		return "time passes", nil
+		return p.wait(ctx, min(took, patience*p.c.TTL), p.wanted(before))
 	}
 	return p.expire(ctx, expired, p.wanted(before))
 }
@@ -265,6 +268,23 @@ func (p *player) release(ctx context.Context, at place, st Step, action wire.Act
 	m.whole = !strings.Contains(st.Text, noScript)
 	m.release <- action
 	return p.await(ctx, fmt.Sprintf("%s's %s wasn't answered", letter(buyer), command), func() bool { return p.table.answered(m) })
+}
+
+// wait lets time pass in which no key expires. As in expire, those who ask again in vain
+// may do so meanwhile; and shortly afterwards, as it may be their own clock that counts.
+func (p *player) wait(ctx context.Context, long time.Duration, wanted map[place]string) (string, error) {
+	began := time.Now()
+	margin := p.c.TTL / 20
+	err := p.await(ctx, "time hasn't passed", func() bool {
+		gone := time.Since(began)
+		if gone < long-3*margin {
+			p.table.refuseAgain(nil)
+		} else {
+			p.table.refuseAgain(wanted)
+		}
+		return gone >= long+margin
+	})
+	return fmt.Sprintf("%s pass", time.Since(began).Round(10*time.Millisecond)), err
 }
 
 // expire waits until the key has expired by itself. Meanwhile those who ask again in

@@ -143,14 +143,21 @@ func TestReplayOnAServerThatLacksSomething(t *testing.T) {
 	require.Contains(t, real.Verdict(), "the lock needs EXSET, and the server says ")
 }
 
-// A transaction is one step of a schedule, and several commands to a server.
-func TestReplayOfTransactions(t *testing.T) {
-	t.Parallel()
-	i := slices.IndexFunc(folks(), func(f folk) bool { return f.name == "watch" })
-	x := explored(t, two(t, folks()[i].kind(), "slow-call"), Config{}).Broke(Oversold)
-	require.NotNil(t, x)
-	require.True(t, slices.ContainsFunc(x.Steps, func(s Step) bool { return s.Command == "MULTI" }))
-	confirmedOnProcess(t, x.Case, x.Schedule())
+// A transaction is one step of a schedule, and several commands to a server. A restart
+// ends what is watched. And time really passes also where no key expires, as a lock may
+// go by its own clock.
+func TestReplayOfFolk(t *testing.T) {
+	for _, f := range folks() {
+		for _, hazard := range map[string][]string{"watch": {"slow-call", "restart"}, "timestamps": {"slow-call"}}[f.name] {
+			t.Run(f.name+"/"+hazard, func(t *testing.T) {
+				t.Parallel()
+				x := explored(t, two(t, f.kind(), hazard), Config{}).Broke(Oversold)
+				require.NotNil(t, x)
+				require.Equal(t, f.name == "watch", slices.ContainsFunc(x.Steps, func(s Step) bool { return s.Command == "MULTI" }))
+				confirmedOnProcess(t, x.Case, x.Schedule())
+			})
+		}
+	}
 }
 
 // What a lock asks the server when it is made is no part of a schedule.

@@ -48,6 +48,19 @@ func (b *buyer) tracking() []*conn {
 // listens reports whether b may be told of what others do.
 func (b *buyer) listens() bool { return b.alive() && len(b.tracking()) > 0 }
 
+// attached are b's connections with which a server connects more than commands: it tells
+// of changes on them, or watches keys for them.
+func (b *buyer) attached() []*conn {
+	cs := b.tracking()
+	for c := range b.conns {
+		if len(c.sess.Watches()) > 0 && !c.closed && c.broken == nil && !slices.Contains(cs, c) {
+			cs = append(cs, c)
+		}
+	}
+	slices.SortFunc(cs, func(x, y *conn) int { return cmp.Compare(x.nth, y.nth) })
+	return cs
+}
+
 // disconnect ends what the server knows of a connection, and what it has sent on
 // it. Called with w.mu held.
 func (c *conn) disconnect() {
@@ -59,14 +72,15 @@ func (c *conn) disconnect() {
 	}
 }
 
-// cut breaks the connections to a server on which buyers are told of changes, as
-// the end of its process does: they notice, and don't wait for what will never come.
+// cut breaks the connections to a server on which buyers are told of changes or watch
+// keys, as the end of its process does: they notice, and don't wait for what will never
+// come, nor is anything watched any more.
 // Of other connections it makes no difference, since clients make them again.
 func (w *world) cut(server int) {
 	w.mu.Lock()
 	var who []*buyer
 	for _, b := range w.buyers {
-		for _, c := range b.tracking() {
+		for _, c := range b.attached() {
 			if c.server != server {
 				continue
 			}

@@ -79,12 +79,9 @@ func (p *player) warm(ctx context.Context, buyers int) (why string, err error) {
 		if err != nil {
 			return "", err
 		}
-	}
-	p.table.mu.Lock()
-	sold := len(p.table.shelf.orders)
-	p.table.mu.Unlock()
-	if ctx.Err() == nil && sold < buyers {
-		return fmt.Sprintf("the lock doesn't work there: with nobody else about, %d of %d buyers could buy within %s", sold, buyers, p.patience()), nil
+		if p.table.orders() < n && ctx.Err() == nil {
+			return fmt.Sprintf("the lock doesn't work there: with nobody else about, %s couldn't buy within %s", letter(n), p.patience()), nil
+		}
 	}
 	p.table.mu.Lock()
 	p.table.shelf = shelf{units: p.c.Stock}

@@ -89,11 +89,21 @@ func (c *Session) Do(reply []byte, args []string) []byte {
 		return append(reply, own...)
 	}
 	c.out.Reset()
-	c.watch = c.watch || strings.EqualFold(args[0], "WATCH")
 	c.s.tracker.begin(c, args)
+	switch strings.ToUpper(args[0]) {
+	case "WATCH":
+		c.watch = true
+	case "FLUSHALL", "FLUSHDB":
+		if !nested(c.peer) {
+			c.s.deleteAll()
+		}
+	}
 	c.srv.Dispatch(c.peer, args)
 	c.peer.Flush()
 	c.s.tracker.end(args, c.out.Bytes())
+	if c.peer.Resp3 && c.out.String() == "*-1\r\n" { // an EXEC that comes to nothing
+		return append(reply, "_\r\n"...)
+	}
 	return append(reply, c.out.Bytes()...)
 }
 
@@ -105,8 +115,16 @@ func (c *Session) SpeakRESP3() { c.peer.Resp3 = true }
 
 // Flush removes every key. Scripts stay.
 func (s *Simulated) Flush() {
+	s.deleteAll()
 	s.mini.FlushAll()
 	s.tracker.flushed()
+}
+
+// deleteAll removes keys one by one, which whoever watches them notices.
+func (s *Simulated) deleteAll() {
+	for _, k := range s.mini.DB(0).Keys() {
+		s.mini.Del(k)
+	}
 }
 
 // Delete removes a key.

@@ -21,6 +21,7 @@ type Simulated struct {
 	mini    *miniredis.Miniredis
 	srv     *server.Server
 	tracker *tracker
+	script  bool // is being executed
 	writes  uint64
 }
 
@@ -47,7 +48,7 @@ func NewSimulated() (*Simulated, error) {
 // counting counts the commands in scripts that may write.
 func (s *Simulated) counting(next server.Hook) server.Hook {
 	return func(p *server.Peer, name string, args ...string) bool {
-		if nested(p) && !s.srv.IsReadOnlyCommand(name) {
+		if s.script && !isScript(name) && !s.srv.IsReadOnlyCommand(name) {
 			s.writes++
 		}
 		return next(p, name, args...)
@@ -90,14 +91,15 @@ func (c *Session) Do(reply []byte, args []string) []byte {
 	}
 	c.out.Reset()
 	c.s.tracker.begin(c, args)
-	switch strings.ToUpper(args[0]) {
-	case "WATCH":
+	switch name := args[0]; {
+	case strings.EqualFold(name, "WATCH"):
 		c.watch = true
-	case "FLUSHALL", "FLUSHDB":
+	case strings.EqualFold(name, "FLUSHALL"), strings.EqualFold(name, "FLUSHDB"):
 		if !nested(c.peer) {
 			c.s.deleteAll()
 		}
 	}
+	c.s.script = len(args[0]) >= len("EVAL") && isScript(strings.ToUpper(args[0]))
 	c.srv.Dispatch(c.peer, args)
 	c.peer.Flush()
 	c.s.tracker.end(args, c.out.Bytes())

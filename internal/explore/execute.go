@@ -25,6 +25,7 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 			return []byte("-ERR not simulated\r\n"), false
 		}
 		w.noteScript(st, args)
+		w.watched = w.watched || upper(args[0]) == "WATCH"
 	}
 	key := w.memoKey(p)
 	if known, ok := w.recall(p, key); ok {

@@ -53,7 +53,7 @@ func (b *buyer) listens() bool { return b.alive() && len(b.tracking()) > 0 }
 func (b *buyer) attached() []*conn {
 	cs := b.tracking()
 	for c := range b.conns {
-		if len(c.sess.Watches()) > 0 && !c.closed && c.broken == nil && !slices.Contains(cs, c) {
+		if b.w.watched && len(c.sess.Watches()) > 0 && !c.closed && c.broken == nil && !slices.Contains(cs, c) {
 			cs = append(cs, c)
 		}
 	}

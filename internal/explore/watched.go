@@ -7,6 +7,9 @@ package explore
 // watches are the connections on which b watches keys, those included that it has closed
 // while a command was on its way.
 func (b *buyer) watches() []*conn {
+	if !b.w.watched {
+		return nil
+	}
 	var cs []*conn
 	for c := range b.conns {
 		if len(c.sess.Watches()) > 0 {

@@ -45,6 +45,7 @@ type world struct {
 
 	drawsValues bool // the lock draws values from the Rand that it is given
 	lingers     bool // something of the lock has gone on after its buyer's purchase
+	watched     bool // keys have been watched (WATCH)
 	forgets     bool // what a buyer has seen who has left doesn't count
 	inOrder     bool // which master has answered first counts
 	keepsVoid   bool // what does nothing any more is still on its way, and may arrive

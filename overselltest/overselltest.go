@@ -152,10 +152,7 @@ func optionsOf(t *testing.T, newLock NewLock, opts []Option) *options {
 	}
 	o.c.Kind.Name = o.name
 	o.c.Kind.Summary = "the lock under test"
-	o.c.Kind.Topologies = []cluster.Shape{cluster.Single}
-	if o.c.Masters > 0 {
-		o.c.Kind.Topologies = []cluster.Shape{cluster.Quorum}
-	}
+	o.c.Kind.Topologies = []cluster.Shape{o.c.Shape()}
 	o.c.Kind.New = newLock
 	return o
 }
@@ -174,10 +171,7 @@ func Explore(t *testing.T, newLock NewLock, opts ...Option) {
 	}
 	r, err := explore.Explore(t.Context(), o.c.Within(o.bounds), o.cfg)
 	if err != nil {
-		if h := hint.Of(err); h != "" {
-			t.Fatalf("overselltest: %v\n%s", err, h)
-		}
-		t.Fatalf("overselltest: %v", err)
+		fatal(t, err)
 	}
 	for _, x := range r.Found {
 		if o.allows(x.Property) {
@@ -190,6 +184,15 @@ func Explore(t *testing.T, newLock NewLock, opts ...Option) {
 	if !r.Complete {
 		t.Errorf("%s: %s after %d schedules: nothing is proven; give it a larger Budget, fewer Hazards or a bound of Faults", o.name, r.Why, r.Runs)
 	}
+}
+
+// fatal ends the test with an error, and what helps against it.
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if h := hint.Of(err); h != "" {
+		t.Fatalf("overselltest: %v\n%s", err, h)
+	}
+	t.Fatalf("overselltest: %v", err)
 }
 
 func (o *options) allows(p explore.Property) bool {

@@ -2,18 +2,18 @@ package overselltest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/oversell/oversell/cluster"
+	"github.com/oversell/oversell/cluster/process"
 	"github.com/oversell/oversell/internal/explore"
-	"github.com/oversell/oversell/internal/hint"
 )
 
 // OnServer has Replay play the schedule on a real server too: a redis-server from
@@ -29,19 +29,14 @@ func Replay(t *testing.T, newLock NewLock, path string, opts ...Option) {
 	o := optionsOf(t, newLock, opts)
 	data, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("overselltest: %v", err)
+		fatal(t, err)
 	}
 	s, err := explore.ParseSchedule(data)
 	if err != nil {
-		if h := hint.Of(err); h != "" {
-			t.Fatalf("overselltest: %s: %v\n%s", path, err, h)
-		}
-		t.Fatalf("overselltest: %s: %v", path, err)
+		fatal(t, fmt.Errorf("%s: %w", path, err))
 	}
 	c := s.Case(o.c.Kind)
-	if c.Masters > 0 {
-		c.Kind.Topologies = []cluster.Shape{cluster.Quorum}
-	}
+	c.Kind.Topologies = []cluster.Shape{c.Shape()}
 	x, err := explore.Replay(o.cfg, c, s)
 	switch {
 	case err == nil:
@@ -49,7 +44,7 @@ func Replay(t *testing.T, newLock NewLock, path string, opts ...Option) {
 	case explore.Repaired(err):
 		t.Logf("%s isn't broken by the schedule in %s any more: %v", o.name, path, err)
 	default:
-		t.Fatalf("overselltest: %s: %v", path, err)
+		fatal(t, fmt.Errorf("%s: %w", path, err))
 	}
 	if o.server {
 		o.replayReal(t, c, s)
@@ -59,16 +54,14 @@ func Replay(t *testing.T, newLock NewLock, path string, opts ...Option) {
 // replayReal plays s on real servers.
 func (o *options) replayReal(t *testing.T, c explore.Case, s explore.Schedule) {
 	t.Helper()
-	b := realServer(t)
+	if !redisOnPath() {
+		t.Skip("overselltest: there is no redis-server on PATH to play the schedule on")
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	shape := cluster.Single
-	if c.Masters > 0 {
-		shape = cluster.Quorum
-	}
-	r, err := explore.ReplayReal(ctx, c, s, startCluster(ctx, t, b, "lock", shape))
+	r, err := explore.ReplayReal(ctx, c, s, startCluster(ctx, t, process.New(), "lock", c.Shape()))
 	if err != nil {
-		t.Fatalf("overselltest: %v", err)
+		fatal(t, err)
 	}
 	say := t.Logf
 	if r.Confirmed {
@@ -83,13 +76,13 @@ func (o *options) save(t *testing.T, x *explore.Counterexample) string {
 	if o.dir == "" {
 		return ""
 	}
-	data, err := json.MarshalIndent(x.Schedule(), "", "  ")
+	data, err := x.Schedule().File()
 	if err == nil {
 		err = os.MkdirAll(o.dir, 0o755)
 	}
-	name := strings.Join(append([]string{t.Name()}, append(o.hazards, string(x.Property))...), "-")
+	name := strings.Join(slices.Concat([]string{t.Name()}, o.hazards, []string{string(x.Property)}), "-")
 	path := filepath.Join(o.dir, fileName(name)+".json")
-	if err = errors.Join(err, os.WriteFile(path, append(data, '\n'), 0o644)); err != nil {
+	if err = errors.Join(err, os.WriteFile(path, data, 0o644)); err != nil {
 		return fmt.Sprintf("\nThe schedule couldn't be left in a file: %v", err)
 	}
 	return fmt.Sprintf("\nThe schedule is left in %s. overselltest.Replay(t, lock, %q) plays it again, and with\noverselltest.OnServer() also on a real server.", path, filepath.ToSlash(path))

@@ -61,20 +61,16 @@ const article = "article"
 func startServer(ctx context.Context, t *testing.T, name string) cluster.Node {
 	t.Helper()
 	var b cluster.Backend = process.New()
-	if _, err := exec.LookPath("redis-server"); err != nil {
+	if !redisOnPath() {
 		t.Log("overselltest: there is no redis-server on PATH: the server is simulated")
 		b = embedded.New()
 	}
 	return startCluster(ctx, t, b, name, cluster.Single).Nodes[0]
 }
 
-// realServer starts real servers, or has the test skipped.
-func realServer(t *testing.T) cluster.Backend {
-	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip("overselltest: there is no redis-server on PATH to play the schedule on")
-	}
-	return process.New()
+func redisOnPath() bool {
+	_, err := exec.LookPath("redis-server")
+	return err == nil
 }
 
 // startCluster starts servers that are gone with the test.

@@ -155,12 +155,22 @@ func (c added) run(srv *server.Server, p *server.Peer, name string, args []strin
 // nested reports whether the command comes from a script, which holds the
 // server's lock, or is to be queued in a transaction.
 func nested(p *server.Peer) bool {
+	conn, ok := connOf(p)
+	if !ok {
+		return false
+	}
+	in, tx := conn.FieldByName("nested"), conn.FieldByName("transaction")
+	return in.Kind() == reflect.Bool && in.Bool() || tx.Kind() == reflect.Slice && !tx.IsNil()
+}
+
+// connOf is what the library keeps of a connection, to be read: it doesn't tell it
+// otherwise. It isn't ok before the connection's first command.
+func connOf(p *server.Peer) (conn reflect.Value, ok bool) {
 	v := reflect.ValueOf(p.Ctx)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
-		return false // a connection's first command
+		return reflect.Value{}, false
 	}
-	in, tx := v.Elem().FieldByName("nested"), v.Elem().FieldByName("transaction")
-	return in.Kind() == reflect.Bool && in.Bool() || tx.Kind() == reflect.Slice && !tx.IsNil()
+	return v.Elem(), true
 }
 
 type replyError string

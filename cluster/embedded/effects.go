@@ -88,7 +88,8 @@ func keysOf(name string, args []string) []string {
 	return args[:min(1, len(args))]
 }
 
-func isScript(name string) bool {
+// IsScript reports whether a command, written large, runs a script.
+func IsScript(name string) bool {
 	switch name {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
 		return true

@@ -48,7 +48,7 @@ func NewSimulated() (*Simulated, error) {
 // counting counts the commands in scripts that may write.
 func (s *Simulated) counting(next server.Hook) server.Hook {
 	return func(p *server.Peer, name string, args ...string) bool {
-		if s.script && !isScript(name) && !s.srv.IsReadOnlyCommand(name) {
+		if s.script && !IsScript(name) && !s.srv.IsReadOnlyCommand(name) {
 			s.writes++
 		}
 		return next(p, name, args...)
@@ -91,23 +91,26 @@ func (c *Session) Do(reply []byte, args []string) []byte {
 	}
 	c.out.Reset()
 	c.s.tracker.begin(c, args)
-	switch name := args[0]; {
-	case strings.EqualFold(name, "WATCH"):
+	name := strings.ToUpper(args[0])
+	switch name {
+	case "WATCH":
 		c.watch = true
-	case strings.EqualFold(name, "FLUSHALL"), strings.EqualFold(name, "FLUSHDB"):
+	case "FLUSHALL", "FLUSHDB":
 		if !nested(c.peer) {
 			c.s.deleteAll()
 		}
 	}
-	c.s.script = len(args[0]) >= len("EVAL") && isScript(strings.ToUpper(args[0]))
+	c.s.script = IsScript(name)
 	c.srv.Dispatch(c.peer, args)
 	c.peer.Flush()
 	c.s.tracker.end(args, c.out.Bytes())
-	if c.peer.Resp3 && c.out.String() == "*-1\r\n" { // an EXEC that comes to nothing
+	if c.peer.Resp3 && bytes.Equal(c.out.Bytes(), nullArray) { // an EXEC that comes to nothing
 		return append(reply, "_\r\n"...)
 	}
 	return append(reply, c.out.Bytes()...)
 }
+
+var nullArray = []byte("*-1\r\n")
 
 // RESP3 reports whether the client has asked for version 3 of the protocol.
 func (c *Session) RESP3() bool { return c.peer.Resp3 }

@@ -187,7 +187,7 @@ func (t *tracker) begin(c *Session, args []string) {
 	clear(t.settled)
 	t.by = c
 	name := strings.ToUpper(args[0])
-	t.script = isScript(name) || name == "EXEC"
+	t.script = IsScript(name) || name == "EXEC"
 }
 
 func (t *tracker) end(args []string, reply []byte) {
@@ -223,7 +223,7 @@ func (t *tracker) end(args []string, reply []byte) {
 func (t *tracker) executed(args []string, reply []byte) {
 	name := strings.ToUpper(args[0])
 	switch {
-	case bytes.HasPrefix(reply, []byte("-")), isScript(name): // a script's commands come one by one
+	case bytes.HasPrefix(reply, []byte("-")), IsScript(name): // a script's commands come one by one
 	case name == "FLUSHALL" || name == "FLUSHDB":
 		t.flushed()
 	case t.s.srv.IsReadOnlyCommand(name):

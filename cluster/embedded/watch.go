@@ -21,9 +21,8 @@ func (c *Session) Watches() []Watch {
 	}
 	versions := reflect.ValueOf(c.s.mini.DB(0)).Elem().FieldByName("keyVersion")
 	var list []Watch
-	ctx := reflect.ValueOf(c.peer.Ctx)
-	if ctx.Kind() == reflect.Pointer && !ctx.IsNil() {
-		for at := ctx.Elem().FieldByName("watch").MapRange(); at.Next(); {
+	if conn, ok := connOf(c.peer); ok {
+		for at := conn.FieldByName("watch").MapRange(); at.Next(); {
 			key := at.Key().FieldByName("key").String()
 			now := versions.MapIndex(reflect.ValueOf(key))
 			list = append(list, Watch{key, now.IsValid() && now.Uint() > at.Value().Uint()})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -170,11 +169,11 @@ func (x *exploration) save(dir string) error {
 	base := filepath.Join(dir, name+"-"+hazardSlug(x.c))
 	for _, found := range x.report.Found {
 		path := base + "-" + strings.ReplaceAll(string(found.Property), " ", "-") + ".json"
-		data, err := json.MarshalIndent(found.Schedule(), "", "  ")
+		data, err := found.Schedule().File()
 		if err != nil {
 			return err
 		}
-		err = writeFile(path, func(w io.Writer) error { _, err := w.Write(append(data, '\n')); return err })
+		err = writeFile(path, func(w io.Writer) error { _, err := w.Write(data); return err })
 		if err != nil {
 			return environment(fmt.Errorf("save the schedule: %w", err))
 		}

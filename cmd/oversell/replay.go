@@ -129,11 +129,7 @@ func (a *app) replayReal(ctx context.Context, o *replayOptions, s explore.Schedu
 		return orInterrupted(ctx, err)
 	}
 	a.notes.say("backend %s: %s", chosen.backend.Name(), chosen.why)
-	shape := cluster.Single
-	if c.Masters > 0 {
-		shape = cluster.Quorum
-	}
-	cl, err := chosen.backend.Start(ctx, cluster.Spec{Run: engine.NewRunID(), Name: "lock-1", Shape: shape, Version: o.Redis})
+	cl, err := chosen.backend.Start(ctx, cluster.Spec{Run: engine.NewRunID(), Name: "lock-1", Shape: c.Shape(), Version: o.Redis})
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
 		defer cancel()

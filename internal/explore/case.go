@@ -105,6 +105,14 @@ func Unexplorable(k locks.Kind) error {
 	return nil
 }
 
+// Shape is that of the servers that c is locked on.
+func (c Case) Shape() cluster.Shape {
+	if c.Masters > 0 {
+		return cluster.Quorum
+	}
+	return cluster.Single
+}
+
 // CanHaveMasters reports whether a lock kind can take a majority of independent masters.
 func CanHaveMasters(k locks.Kind) bool { return slices.Contains(k.Topologies, cluster.Quorum) }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oversell/oversell/cluster/embedded"
 	"github.com/oversell/oversell/wire"
 )
 
@@ -25,8 +26,9 @@ type message struct {
 	release chan wire.Action
 	line    *line    // on which it is, nil for a step of the purchase
 	again   bool     // its buyer was refused the same before
-	text    *message // the script sent again with its text, when that belongs to the same step
-	whole   bool     // when the server doesn't know the script, sending that belongs to the same step
+	whole   bool     // when the server doesn't know the script, sending it with its text belongs to the same step
+	unknown bool     // the server doesn't know it
+	text    *message // the script, sent again so
 	done    bool
 	said    string
 }
@@ -64,7 +66,6 @@ type desk struct {
 	lying   []*message
 	passing map[int64]*message // let go and not answered, by the exchange's number
 	refused map[place][]string // the commands that each buyer was refused since something of it took effect
-	unknown map[place]bool     // the server doesn't know the buyer's script, which it knew in the model
 	said    map[int]string
 	crashed map[int]bool
 	owner   map[string]int // of the key on each server
@@ -84,7 +85,7 @@ func (m *message) place() place { return place{m.buyer, m.server} }
 
 func newDesk(c Case) *desk {
 	return &desk{
-		c: c, wake: make(chan struct{}, 1), free: true, making: map[int]bool{}, passing: map[int64]*message{}, refused: map[place][]string{}, unknown: map[place]bool{},
+		c: c, wake: make(chan struct{}, 1), free: true, making: map[int]bool{}, passing: map[int64]*message{}, refused: map[place][]string{},
 		owner: map[string]int{}, said: map[int]string{}, crashed: map[int]bool{}, left: map[int]bool{}, shelf: shelf{units: c.Stock},
 	}
 }
@@ -174,9 +175,7 @@ func (d *desk) replied(x *wire.Exchange) wire.Action {
 		return wire.Cut
 	}
 	if m.whole && x.Reply.Err && strings.HasPrefix(x.Reply.Text, noScript) {
-		m.done = false
-		m.command = "EVAL"
-		d.unknown[m.place()] = true
+		m.done, m.unknown = false, true
 	}
 	return wire.Pass
 }
@@ -217,7 +216,13 @@ func onlyLooks(name string) bool {
 func (d *desk) take(at place, command string, unheard bool) *message {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i := slices.IndexFunc(d.lying, func(m *message) bool { return m.place() == at && m.is(command) && m.gone() == unheard })
+	return d.first(func(m *message) bool { return m.place() == at && m.is(command) && m.gone() == unheard })
+}
+
+// first takes the first message for which is says true; nil when there is none. Called
+// with d.mu held.
+func (d *desk) first(is func(*message) bool) *message {
+	i := slices.IndexFunc(d.lying, is)
 	if i < 0 {
 		return nil
 	}
@@ -229,32 +234,21 @@ func (d *desk) take(at place, command string, unheard bool) *message {
 // is reports whether m is a command of a schedule's, which may have been sent with the
 // script's text there.
 func (m *message) is(command string) bool {
-	return m.command == command || isScript(m.command) && isScript(command)
+	return m.command == command || embedded.IsScript(m.command) && embedded.IsScript(command)
 }
-
-func isScript(name string) bool { return name == "EVAL" || name == "EVALSHA" }
 
 // answered reports whether a message has had its effect. A script that the
 // server didn't know comes a second time, with its text.
 func (d *desk) answered(m *message) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if m.text != nil {
-		return m.text.done
+	if m.unknown && m.text == nil {
+		m.text = d.first(func(o *message) bool { return o.place() == m.place() && o.command == "EVAL" })
+		if m.text != nil {
+			m.text.release <- wire.Pass
+		}
 	}
-	if m.done || !d.unknown[m.place()] {
-		return m.done
-	}
-	i := slices.IndexFunc(d.lying, func(o *message) bool { return o.place() == m.place() && o.command == "EVAL" })
-	if i < 0 {
-		return false
-	}
-	o := d.lying[i]
-	d.lying = slices.Delete(d.lying, i, i+1)
-	delete(d.unknown, m.place())
-	m.text = o
-	o.release <- wire.Pass
-	return false
+	return m.done || m.text != nil && m.text.done
 }
 
 // refuseAgain lets those go who were refused the same before, but for what is wanted

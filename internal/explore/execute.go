@@ -17,7 +17,7 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	w.did.commands++
 	w.lookAgain() // what has expired since
 	before, watched := st.entries, p.underWatch()
-	writes, scripts := w.servers[p.server].ScriptWrites(), isScript(upper(p.batch[0][0]))
+	writes := w.servers[p.server].ScriptWrites()
 	w.touches |= p.keys
 	for _, args := range p.batch {
 		if no := unplayable(args); no != "" {
@@ -48,11 +48,8 @@ func (w *world) execute(b *buyer, p *pending) (reply []byte, wrote bool) {
 	// The two lists change places, so that before stays until the next command.
 	st.entries, st.spare = w.servers[p.server].Entries(st.spare[:0]), before
 	wrote, theirs := w.compare(b, p, before)
-	scripts = scripts && key == "" // else it is known what was done
-	if !scripts || w.servers[p.server].ScriptWrites() != writes {
-		wrote = wrote || w.sameExpiry(p, before, reply)
-	}
-	wrote = wrote || watched // it isn't watched any more
+	looked := key == "" && embedded.IsScript(upper(p.batch[0][0])) && w.servers[p.server].ScriptWrites() == writes
+	wrote = wrote || watched || !looked && w.sameExpiry(p, before, reply) // an EXEC ends watching
 	if wrote {
 		if w.left[hFailover] > 0 {
 			st.log = append(slices.Clip(st.log), logged)

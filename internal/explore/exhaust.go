@@ -18,9 +18,10 @@ type worker struct {
 	path   []event // of the present schedule
 	as     turn    // from the buyers of the node where it is to those of the world
 	chance uint64
-	stray  func(*NondeterminismError) // hears of one
-	over   *atomic.Bool               // others go on
-	naps   <-chan struct{}            // gives something after a moment of real time
+	over   *atomic.Bool    // others go on
+	naps   <-chan struct{} // gives something after a moment of real time
+
+	strayed *atomic.Pointer[NondeterminismError] // an example of the team's
 }
 
 // exhaust plays schedules until there is nothing more to be explored, or others
@@ -146,16 +147,32 @@ func (k *worker) diverged(path []event, at int) error {
 func (k *worker) describeAll(path []event) []string {
 	k.w.begin()
 	all := []string{k.w.describe()}
+	k.goAlong(path, func() { all = append(all, k.w.describe()) })
+	_ = k.w.end()
+	return all
+}
+
+// goAlong plays events from where the world is, as long as they can happen, and calls
+// then after each. It reports whether all have happened.
+func (k *worker) goAlong(path []event, then func()) bool {
 	for _, ev := range path {
 		if k.w.trouble != nil || !k.w.has(ev) {
-			break
+			return false
 		}
 		k.w.apply(ev)
 		k.beat.Add(1)
-		all = append(all, k.w.describe())
+		then()
 	}
-	_ = k.w.end()
-	return all
+	return k.w.trouble == nil
+}
+
+// divergence is where a schedule has led to something else than before.
+func (k *worker) divergence(path []event, at int) *NondeterminismError {
+	where := "at its end"
+	if at < len(path) {
+		where = fmt.Sprintf("at event %d of %d (%s)", at+1, len(path), path[at])
+	}
+	return &NondeterminismError{Kind: k.w.c.Kind.Name, Where: where, Schedule: words(path), Now: k.w.describe()}
 }
 
 // NondeterminismError is returned when a schedule that was played again went

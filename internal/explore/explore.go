@@ -95,7 +95,7 @@ type Remarks struct {
 	// Strayed is an example of the schedules, Report.Strays of them, in which the lock
 	// went another way than before and, when they were played again, as before; nil for
 	// none. Which of its own goroutines is first isn't controlled.
-	Strayed *NondeterminismError `json:",omitempty"`
+	Strayed *NondeterminismError
 }
 
 func (m *Remarks) add(o Remarks) {
@@ -148,10 +148,11 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 	began := time.Now()
 	err := r.exhaustOnce(ctx, cfg, budget)
 	var differs *NondeterminismError
-	switch strays := errors.As(err, &differs); {
+	_ = errors.As(err, &differs) // else it stays nil
+	switch {
 	case ctx.Err() != nil:
 		return err
-	case !cfg.again && (strays && differs.Before == "" || errors.Is(err, errParts) || errors.Is(err, errHolds)):
+	case !cfg.again && (differs != nil && differs.Before == "" || errors.Is(err, errParts) || errors.Is(err, errHolds)):
 		cfg.again = true
 	case errors.Is(err, errLingers):
 		cfg.noForget = true
@@ -159,7 +160,7 @@ func (r *Report) exhaust(ctx context.Context, cfg Config, budget time.Duration) 
 		cfg.noCompose = true
 	case errors.Is(err, errReuses):
 		cfg.noShed = true
-	case strays && !(cfg.noForget && cfg.noTurns && cfg.inOrder):
+	case differs != nil && !(cfg.noForget && cfg.noTurns && cfg.inOrder):
 		cfg.noForget, cfg.noTurns, cfg.noCompose, cfg.inOrder, cfg.noShed = true, true, true, true, true
 	default:
 		return err
@@ -297,14 +298,15 @@ func (r *Report) take(g *graph, why string, cfg Config) error {
 	if r.Counts, err = g.count(); err != nil {
 		return err
 	}
-	r.Open, r.finals, r.plain = g.left(), g.finals, g.plain
-	far := g.farOff()
-	r.Complete = len(g.nodes) > 0 && r.Open == 0 && !g.full && !far
+	r.finals, r.plain = g.finals, g.plain
+	var far int
+	r.Open, far = g.left()
+	r.Complete = len(g.nodes) > 0 && r.Open+far == 0 && !g.full
 	r.Why = why
 	switch {
 	case g.full:
 		r.Why = fmt.Sprintf("%d states are as many as are kept in memory", len(g.nodes))
-	case r.Open == 0 && far:
+	case r.Open == 0 && far > 0:
 		r.Why = fmt.Sprintf("what takes more than %d events isn't followed", farOffEvents)
 	case !r.Complete:
 		if r.Checkpoint, err = g.save(r.Case); err != nil {

@@ -322,22 +322,20 @@ func (g *graph) diamond(p edges, b event, fb footprint, a event) (to int32, f fo
 	return to, f, to >= 0
 }
 
-// left counts the edges that weren't followed.
-func (g *graph) left() int {
-	n := 0
+// left counts the edges that weren't followed, and those that never will be, because so
+// much leads to them.
+func (g *graph) left() (open, far int) {
 	for i := range g.nodes {
 		for _, e := range g.of(&g.nodes[i]) {
-			if e.to == unexplored || e.to == underWay {
-				n++
+			switch e.to {
+			case unexplored, underWay:
+				open++
+			case tooFar:
+				far++
 			}
 		}
 	}
-	return n
-}
-
-// farOff reports whether some edges weren't followed because so much led to them.
-func (g *graph) farOff() bool {
-	return slices.ContainsFunc(g.edges, func(e edge) bool { return e.to == tooFar })
+	return open, far
 }
 
 // path is how to come to a node.

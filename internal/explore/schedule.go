@@ -43,6 +43,12 @@ func (x *Counterexample) Schedule() Schedule {
 	}
 }
 
+// File is what ParseSchedule reads.
+func (s Schedule) File() ([]byte, error) {
+	data, err := json.MarshalIndent(s, "", "  ")
+	return append(data, '\n'), err
+}
+
 // ParseSchedule reads a schedule file.
 func ParseSchedule(data []byte) (Schedule, error) {
 	var s Schedule

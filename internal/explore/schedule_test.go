@@ -202,11 +202,7 @@ func replayOnProcess(t *testing.T, c Case, s Schedule) *Real {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("needs redis-server on PATH")
 	}
-	shape := cluster.Single
-	if s.Masters > 0 {
-		shape = cluster.Quorum
-	}
-	cl, err := process.New().Start(t.Context(), cluster.Spec{Run: "explore-" + time.Now().Format("150405.000000"), Name: "lock-1", Shape: shape})
+	cl, err := process.New().Start(t.Context(), cluster.Spec{Run: "explore-" + time.Now().Format("150405.000000"), Name: "lock-1", Shape: c.Shape()})
 	t.Cleanup(func() { require.NoError(t, cl.Close(context.Background())) })
 	require.NoError(t, err)
 	real, err := ReplayReal(t.Context(), c, s, cl)

@@ -1,7 +1,5 @@
 package explore
 
-import "fmt"
-
 // Which goroutine of a lock's own is first isn't controlled: where two of them run at
 // the same moment, chance decides. A lock of which one is meant to be first, and in one
 // of a hundred thousand schedules isn't, goes another way there. That is a way that it
@@ -15,13 +13,13 @@ const (
 	rareAsStray = 1000 // of more, each must be one of so many schedules
 )
 
-// strayed is called where the lock hasn't come to what it has before, on its way along an
+// goneAstray is called where the lock hasn't come to what it has before, on its way along an
 // edge that the caller may have taken to explore.
-func (k *worker) strayed(from int32, on way, ev event) error {
+func (k *worker) goneAstray(from int32, on way, ev event) error {
 	is := k.divergence(k.path, len(k.path))
 	_ = k.w.end()
 	for range recalls {
-		if !k.recalls(ev, on.key) {
+		if !k.goesAsBefore(ev, on.key) {
 			return k.diverged(k.path, len(k.path))
 		}
 		if usual := k.w.describe(); usual != is.Now {
@@ -34,22 +32,15 @@ func (k *worker) strayed(from int32, on way, ev event) error {
 	if k.g.stray(from, on) {
 		return is
 	}
-	k.stray(is)
+	k.strayed.CompareAndSwap(nil, is)
 	return nil
 }
 
-// recalls plays the present schedule again, and reports whether the lock comes to the
-// state from which it was to go on.
-func (k *worker) recalls(ev event, key view) bool {
+// goesAsBefore plays the present schedule again, and reports whether the lock comes to
+// the state from which it was to go on.
+func (k *worker) goesAsBefore(ev event, key view) bool {
 	k.w.begin()
-	for _, e := range k.path {
-		if k.w.trouble != nil || !k.w.has(e) {
-			return false
-		}
-		k.w.apply(e)
-		k.beat.Add(1)
-	}
-	return k.w.trouble == nil && k.w.has(ev) && k.w.stateAs(k.as.back()) == key
+	return k.goAlong(k.path, func() {}) && k.w.has(ev) && k.w.stateAs(k.as.back()) == key
 }
 
 // stray counts one, and gives back the edge that was to be explored. It reports whether
@@ -66,16 +57,4 @@ func (g *graph) stray(from int32, on way) (often bool) {
 	g.busy--
 	g.strays++
 	return g.strays > fewStrays && g.strays*rareAsStray > g.runs
-}
-
-// keepStray keeps one of them as an example.
-func (tm *team) keepStray(e *NondeterminismError) { tm.strayed.CompareAndSwap(nil, e) }
-
-// divergence is where a schedule has led to something else than before.
-func (k *worker) divergence(path []event, at int) *NondeterminismError {
-	where := "at its end"
-	if at < len(path) {
-		where = fmt.Sprintf("at event %d of %d (%s)", at+1, len(path), path[at])
-	}
-	return &NondeterminismError{Kind: k.w.c.Kind.Name, Where: where, Schedule: words(path), Now: k.w.describe()}
 }

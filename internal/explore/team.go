@@ -82,7 +82,7 @@ func (tm *team) worker(f func(k *worker) error) error {
 	}
 	w.forgets = !tm.cfg.noForget && !w.lingers && !w.fresh
 	w.keepsVoid = tm.cfg.noShed
-	if err := f(&worker{w: w, beat: &tm.beat, chance: tm.crew.Add(1) << 40, stray: tm.keepStray, over: &tm.over, naps: tm.naps}); err != nil {
+	if err := f(&worker{w: w, beat: &tm.beat, chance: tm.crew.Add(1) << 40, over: &tm.over, naps: tm.naps, strayed: &tm.strayed}); err != nil {
 		_ = w.end()
 		return err
 	}

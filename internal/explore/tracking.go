@@ -52,8 +52,8 @@ func (b *buyer) listens() bool { return b.alive() && len(b.tracking()) > 0 }
 // of changes on them, or watches keys for them.
 func (b *buyer) attached() []*conn {
 	cs := b.tracking()
-	for c := range b.conns {
-		if b.w.watched && len(c.sess.Watches()) > 0 && !c.closed && c.broken == nil && !slices.Contains(cs, c) {
+	for _, c := range b.watches() {
+		if !c.closed && c.broken == nil && !slices.Contains(cs, c) {
 			cs = append(cs, c)
 		}
 	}
@@ -74,8 +74,8 @@ func (c *conn) disconnect() {
 
 // cut breaks the connections to a server on which buyers are told of changes or watch
 // keys, as the end of its process does: they notice, and don't wait for what will never
-// come, nor is anything watched any more.
-// Of other connections it makes no difference, since clients make them again.
+// come, nor is anything watched any more. Of other connections it makes no difference,
+// since clients make them again.
 func (w *world) cut(server int) {
 	w.mu.Lock()
 	var who []*buyer

@@ -105,7 +105,7 @@ func (k *worker) walk(e errand) error {
 	for k.w.trouble == nil && next.at >= 0 {
 		ev := k.as.event(next.ev)
 		if !sure && !next.known && k.w.stateAs(k.as.back()) != next.key || !k.w.has(ev) {
-			return k.strayed(id, next, ev)
+			return k.goneAstray(id, next, ev)
 		}
 		explored = explored || !next.known
 		f := k.w.apply(ev)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/oversell/oversell/cluster/embedded"
 )
 
 // token is a value that only one buyer has sent: a random value, as a rule. It
@@ -244,7 +246,7 @@ func (w *world) wordsOfReply(p *pending, reply []byte, word func(arg string) str
 	if len(reply) < minToken {
 		return string(reply)
 	}
-	timed := len(p.batch) == 1 && (asksForTime(p.batch[0][0]) || isScript(upper(p.batch[0][0])))
+	timed := len(p.batch) == 1 && (asksForTime(p.batch[0][0]) || embedded.IsScript(upper(p.batch[0][0])))
 	var s strings.Builder
 	if reply[0] == '-' && !w.mentionsValue(string(reply)) { // an error is what it says
 		return string(reply)

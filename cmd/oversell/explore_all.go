@@ -41,7 +41,7 @@ func (a *app) exploreAll(ctx context.Context, o *exploreOptions, cases []explore
 			cell, x := a.exploreCell(ctx, o, one)
 			row, all = append(row, cell), append(all, x)
 			if interrupted(ctx) {
-				return &codeError{exitInterrupted, errInterrupted}
+				break
 			}
 			if x.not != nil { // it is the lock's way, not the hazard's
 				line, _, _ := strings.Cut(x.not.Error(), "\n")
@@ -52,13 +52,23 @@ func (a *app) exploreAll(ctx context.Context, o *exploreOptions, cases []explore
 				break
 			}
 		}
+		if interrupted(ctx) {
+			not = append(not, c.Kind.Name+" and the kinds after it: "+errBefore.Error()+" all was known")
+			break
+		}
 		if len(row) < len(t.header) {
 			continue
 		}
 		t.rows = append(t.rows, row)
 		a.notes.say("%s", strings.Join(row, " | "))
 	}
-	return a.writeTable(o.Output, t, not, all)
+	if err := a.writeTable(o.Output, t, not, all); err != nil {
+		return err
+	}
+	if interrupted(ctx) {
+		return &codeError{exitInterrupted, errInterrupted}
+	}
+	return nil
 }
 
 // rowName says what a row of the table is about.

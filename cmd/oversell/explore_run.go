@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/oversell/oversell/internal/explore"
 	"github.com/oversell/oversell/internal/hint"
@@ -25,6 +26,9 @@ const (
 	helpersLimit = 192 << 20 // of all processes that help, beside what they share
 	helperLimit  = 32 << 20  // of each, at least
 )
+
+// errBefore is why a case isn't explored whose turn didn't come.
+var errBefore = errors.New("interrupted before")
 
 // exploration is one case and what it has come to.
 type exploration struct {
@@ -59,7 +63,10 @@ func (a *app) exploreHere(ctx context.Context, o *exploreOptions, cases []explor
 	}
 	var done []exploration
 	for _, c := range cases {
-		x, err := a.exploreCase(ctx, o, c)
+		x, err := exploration{c: c, not: errBefore}, error(nil)
+		if !interrupted(ctx) {
+			x, err = a.exploreCase(ctx, o, c)
+		}
 		if err != nil {
 			return err
 		}
@@ -68,9 +75,6 @@ func (a *app) exploreHere(ctx context.Context, o *exploreOptions, cases []explor
 			if _, err := io.WriteString(a.out, a.explorationText(x)+"\n"); err != nil {
 				return err
 			}
-		}
-		if interrupted(ctx) {
-			break
 		}
 	}
 	if err := a.writeExplorations(o, done); err != nil {
@@ -82,13 +86,26 @@ func (a *app) exploreHere(ctx context.Context, o *exploreOptions, cases []explor
 	return exitWith(explorationCode(done))
 }
 
+// resumeHint says how to go on after an interrupt.
 func resumeHint(done []exploration) string {
+	var ways, rest []string
 	for _, x := range done {
-		if x.resume != "" {
-			return "go on with the same flags and --resume " + shellQuote(x.resume)
+		switch {
+		case x.resume != "" && len(done) > 1: // a file belongs to one lock
+			ways = append(ways, fmt.Sprintf("--lock %s --resume %s", x.c.Kind.Name, shellQuote(x.resume)))
+		case x.resume != "":
+			ways = append(ways, "--resume "+shellQuote(x.resume))
+		case errors.Is(x.not, errBefore):
+			rest = append(rest, x.c.Kind.Name)
 		}
 	}
-	return "run it again to start anew"
+	if len(rest) > 0 {
+		ways = append(ways, "--lock "+strings.Join(rest, ","))
+	}
+	if len(ways) == 0 {
+		return "run it again to start anew"
+	}
+	return "go on with the same flags and " + strings.Join(ways, ", then with ")
 }
 
 // explorationCode is the exit code: something broke, or not all is known.
@@ -202,20 +219,35 @@ func hazardSlug(c explore.Case) string {
 	return strings.Join(words, "+")
 }
 
-// exploreProgress shows how far an exploration is, where somebody watches.
+// exploreProgress shows how far an exploration is: in place on a terminal, elsewhere
+// in a line now and then.
 func (a *app) exploreProgress(c explore.Case) func(explore.Progress) {
 	if !a.errTTY || a.env("TERM") == "dumb" {
-		return nil
+		var last time.Time
+		return func(p explore.Progress) {
+			if p.Over || time.Since(last) < progressEvery {
+				return
+			}
+			last = time.Now()
+			a.notes.say("%s", progressText(c, p))
+		}
 	}
 	return func(p explore.Progress) {
-		what := fmt.Sprintf("%s states, %s open", many(p.States), many(p.Open))
-		if p.Sampling {
-			what = fmt.Sprintf("drawn at random, %s final states", many(p.States))
-		}
-		fmt.Fprintf(a.err, "\r\x1b[K%s: %s schedules, %s", c.Kind.Name, many(p.Runs), what)
-		if p.Found {
-			fmt.Fprint(a.err, ", oversold")
-		}
-		fmt.Fprint(a.err, "\r")
+		fmt.Fprintf(a.err, "\r\x1b[K%s\r", progressText(c, p))
 	}
+}
+
+// progressEvery is how often progress is told where nobody sees it in place.
+const progressEvery = 10 * time.Second
+
+func progressText(c explore.Case, p explore.Progress) string {
+	what := fmt.Sprintf("%s states, %s open", many(p.States), many(p.Open))
+	if p.Sampling {
+		what = fmt.Sprintf("drawn at random, %s final states", many(p.States))
+	}
+	text := fmt.Sprintf("%s: %s schedules, %s", c.Kind.Name, many(p.Runs), what)
+	if p.Found {
+		text += ", oversold"
+	}
+	return text
 }

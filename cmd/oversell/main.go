@@ -18,7 +18,11 @@ func realMain() int {
 	// Connections break here on purpose; what is worth knowing is in the history.
 	logging.Disable()
 	a := newApp(os.Stdin, os.Stdout, os.Stderr)
-	ctx, stop := interruptible(context.Background(), a.notes.say)
+	say := a.notes.say
+	if a.env(guardVariable) != "" {
+		say = func(string, ...any) {} // the process that guards this one has said it
+	}
+	ctx, stop := interruptible(context.Background(), say)
 	defer stop()
 	root := newRootCmd(a)
 	root.SetArgs(os.Args[1:])

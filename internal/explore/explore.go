@@ -61,6 +61,7 @@ type Progress struct {
 	States, Open int
 	Found        bool
 	Sampling     bool
+	Over         bool // the last one
 }
 
 // Report is what exploring has come to.
@@ -365,7 +366,9 @@ func report(f func(Progress), of func() Progress) (stop func()) {
 			case <-t.C:
 				f(of())
 			case <-quit:
-				f(of())
+				p := of()
+				p.Over = true
+				f(p)
 				return
 			}
 		}

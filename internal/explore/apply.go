@@ -175,7 +175,6 @@ func (w *world) deliver(b *buyer, p *pending, how act) (wrote bool) {
 		w.settle(b, arrivals)
 		return false
 	}
-	w.noteReuse(b, p)
 	t := b.threadOf(p)
 	if !b.between(p) {
 		b.finds(p.server)

@@ -36,7 +36,7 @@ type pending struct {
 	salt uint64       // of ofPause: who pauses
 
 	seq    int
-	sent   uint64             // when: at the end of the latest step of time, or within the present one
+	sent   uint64             // when, as buyer.when has it
 	keys   uint64             // that it touches, as bits
 	shape  string             // in words of its buyer's, which don't depend on random values
 	named  string             // as shape, with the numbers of random values
@@ -74,9 +74,10 @@ type buyer struct {
 	// Of the current schedule, guarded by w.mu.
 	pend     []*pending
 	arrivals int
-	fresh    int   // arrivals that weren't asked in vain
-	token    int64 // that it was issued for its purchase, with a fence
-	silent   int   // events of the purchase since it has sent something
+	fresh    int    // arrivals that weren't asked in vain
+	token    int64  // that it was issued for its purchase, with a fence
+	silent   int    // events of the purchase since it has sent something
+	sent     uint64 // when it has sent something last
 	locker   locks.Locker
 	cancel   context.CancelFunc
 	starting bool // its locker is being made: what that sends has no order with anything
@@ -128,7 +129,7 @@ func (b *buyer) arrive(p *pending) {
 	b.arrivals++
 	b.silent = 0
 	b.w.seq++
-	p.seq, p.sent, p.keys = b.w.seq, b.w.stamp, b.w.keysOf(p)
+	p.seq, p.keys = b.w.seq, b.w.keysOf(p)
 	b.comeUp(p)
 	if b.w.c.Masters > 0 { // whichever master's is the first to come up with it
 		b.w.numberTokens(b, p)
@@ -139,6 +140,7 @@ func (b *buyer) arrive(p *pending) {
 		p.tokens = b.tokens
 		b.recognise(p)
 		b.w.numberTokens(b, p)
+		b.noteReuse(p)
 		p.named = shapeOf(p, b.wordFor)
 		b.w.digestWords(b, p)
 	case ofPause:
@@ -149,11 +151,9 @@ func (b *buyer) arrive(p *pending) {
 	default:
 		p.named = p.shape
 	}
-	switch {
-	case p.folded || p.onWay:
-	case b.held && b.hasGivenUp(p):
-		p.sent = b.w.now() // in the middle of a step of time, which goes on
-	default:
+	p.sent = b.when(p)
+	b.sent = p.sent
+	if !p.folded && !p.onWay && !(b.held && b.hasGivenUp(p)) { // else a step of time goes on
 		b.fresh++
 	}
 	b.pend = append(b.pend, p)
@@ -165,6 +165,20 @@ func (b *buyer) arrive(p *pending) {
 			cmp.Compare(x.shape, y.shape), cmp.Compare(x.seq, y.seq))
 	})
 	b.w.signal()
+}
+
+// when says when b sends p: at the end of the latest step of time or, in the middle of
+// one, so long after what it has sent before as its lock waits. On several masters,
+// where it is a matter of chance what comes first, that is at the end of the step too,
+// unless it comes again to what is held up.
+func (b *buyer) when(p *pending) uint64 {
+	switch w := b.w; {
+	case w.c.Masters == 0 && w.passing:
+		return newView().number(b.sent).A
+	case w.c.Masters > 0 && b.held && b.hasGivenUp(p):
+		return w.now()
+	}
+	return b.w.stamp
 }
 
 // recognise finds out whether b has come back to p, having sent nothing since
@@ -188,7 +202,7 @@ func (b *buyer) recognise(p *pending) {
 		}
 		t.view, t.trail = f.view, t.trail[:i]
 		if b.w.c.Masters == 0 {
-			b.tokens = max(f.tokens, b.newest(p))
+			b.tokens = max(f.tokens, b.newest(p), b.newestInUse())
 		}
 		if len(b.pend) == 0 && len(t.circle.shapes) == 0 { // else something may be in words of those whom it has met since
 			b.met = b.met[:f.met]

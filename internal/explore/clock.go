@@ -62,6 +62,7 @@ func (w *world) passTime(budget time.Duration) time.Duration {
 	}
 	since := w.newsNow()
 	refused := w.refuseWaiters(nil)
+	w.passing = true
 	for time.Since(began) < whole && w.trouble == nil {
 		w.sleep(min(whole-time.Since(began), soonest(refused)), func() bool { return w.news() != since || w.trouble != nil })
 		if w.newsNow() != since {
@@ -89,7 +90,7 @@ func (w *world) align() {
 	step := w.c.TTL / 30 * 64 / 601
 	gone := time.Since(w.start)
 	w.sleep((gone/step+1)*step-gone, func() bool { return false })
-	w.stamp = w.now()
+	w.stamp, w.passing = w.now(), false
 }
 
 func (w *world) newsNow() int {
@@ -116,6 +117,7 @@ func (w *world) news() int {
 func (w *world) expireNext() {
 	whole := w.nextExpiry() + time.Millisecond
 	refused := w.refuseWaiters(nil)
+	w.passing = true
 	for began := time.Now(); time.Since(began) < whole && w.trouble == nil; {
 		w.sleep(min(whole-time.Since(began), soonest(refused)), func() bool { return false })
 		if time.Since(began) < whole {

@@ -76,14 +76,15 @@ func (g *graph) ask(k moveKey) (is askKey, ok bool) {
 }
 
 // hearing is where it is found what a buyer makes of a reply. It also knows the
-// time, and whether it asks the same of the same servers as before.
+// time, and whether it asks the same of the same servers as before. What it has given
+// up on it doesn't hear of.
 func (g *graph) hearing(k moveKey, a answer, f footprint) view {
 	c := &g.composer
 	v := newView().number(uint64(k.buyer)).number(uint64(k.ev))
 	b := c.buyers.at(k.buyer).is.sketch()
 	p := b.pend[b.position(k.ev)]
 	if p.is(isOrphan) && b.is&isShedding == 0 {
-		return v
+		return v.number(uint64(f.news & scripts)) // what it was refused before says nothing, then
 	}
 	from, to := &c.commons.at(k.common).is, &c.commons.at(a.common).is
 	v = v.number(a.reply).flag(f.wrote).number(uint64(f.news)).number(from.now)
@@ -106,6 +107,7 @@ func (g *graph) reactionOf(from composition, n int, now int32, f footprint) (k r
 	k = reactionKey{buyer: c.buyers.at(from.buyers[n-1]).turned[as], news: f.turned(as).news}
 	if c.buyers.at(k.buyer).is.is&(isAlert|isShedding) != 0 || g.masters == 0 {
 		k.content = c.commons.at(c.commons.at(now).turned[as]).is.content.all
+		k.stays = c.commons.at(from.common).is.content.now == c.commons.at(now).is.content.now
 	}
 	if f.news&(signalled|disconnected) != 0 { // it may send something, and when counts
 		k.now = c.commons.at(now).is.now

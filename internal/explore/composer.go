@@ -34,6 +34,7 @@ type common struct {
 // would bring back.
 type contents struct {
 	all uint64
+	now uint64 // without what a failover would bring back
 	of  [maxTurned]uint64 // masters, where there are no more than those
 }
 
@@ -85,6 +86,7 @@ type answer struct {
 // reactionKey is a buyer, turned so that it is the first, and what has changed.
 type reactionKey struct {
 	content uint64 // of servers by now
+	stays   bool   // they hold what they did
 	now     uint64
 	buyer   int32
 	news    news
@@ -124,7 +126,7 @@ func (k askKey) hash() uint64 {
 }
 
 func (k reactionKey) hash() uint64 {
-	return newView().number(k.content).number(k.now).number(uint64(k.buyer)).number(uint64(k.news)).A
+	return newView().number(k.content).flag(k.stays).number(k.now).number(uint64(k.buyer)).number(uint64(k.news)).A
 }
 
 func newComposer() composer {

@@ -95,7 +95,7 @@ func (w *world) budgetGrain(d time.Duration) uint64 {
 // buyers exchanged.
 func (w *world) digestServers(rest view, as turn) (v view, is contents) {
 	v = rest
-	all, from := newView(), as.back()
+	all, now, from := newView(), newView(), as.back()
 	for i := range w.states {
 		st, held := &w.states[from.server(i)], newView()
 		v = v.number(st.scripts.digest)
@@ -106,6 +106,7 @@ func (w *world) digestServers(rest view, as turn) (v view, is contents) {
 			v = v.plus(d.number(w.grain(e.TTL)))
 		}
 		held = held.number(uint64(len(st.entries)))
+		now = now.also(held)
 		v = w.withLog(v.number(uint64(len(st.entries))), st, as)
 		for _, wr := range w.lately(st) {
 			for i := range wr.before {
@@ -121,7 +122,7 @@ func (w *world) digestServers(rest view, as turn) (v view, is contents) {
 	if w.c.Preemptions >= 0 {
 		v = v.number(uint64(as.of(w.last)))
 	}
-	is.all = all.A
+	is.all, is.now = all.A, now.A
 	return v, is
 }
 
@@ -151,7 +152,7 @@ func (w *world) digestBuyer(b *buyer) view {
 	if w.c.Masters > 0 {
 		return v.flag(b.attempt.begun).flag(b.attempt.stirred).flag(b.attempt.clash).number(uint64(b.attempt.clashes))
 	}
-	v = b.threads[0].digest(v)
+	v = b.threads[0].digest(v).number(b.sent)
 	for _, p := range b.pend {
 		v = w.digestPending(v, p)
 	}

@@ -27,24 +27,53 @@ func (w *world) shedVain() {
 	}
 }
 
-// sheds reports whether what does nothing any more is taken away: on several masters,
-// where it is most of what there is, and unless something of the lock goes on afterwards.
-func (w *world) sheds() bool { return w.c.Masters > 0 && w.forgets && !w.keepsVoid && w.memo != nil }
+// sheds reports whether what does nothing any more is taken away: unless something of
+// the lock goes on afterwards.
+func (w *world) sheds() bool { return w.forgets && !w.keepsVoid && w.memo != nil }
 
 // couldBeVain reports whether p is of a kind that may do nothing any more: nobody waits
 // for its reply, the attempt with the value that it names is over, and without that
 // value on the server it does nothing.
 func (b *buyer) couldBeVain(p *pending) bool {
-	return p.kind == ofCommand && p.orphan() && (b.done || b.between(p)) && b.w.conditional(p) && !p.bringsScript()
+	return p.kind == ofCommand && p.orphan() && b.isOver(p) && b.w.conditional(p) && !p.bringsScript()
+}
+
+// isOver reports whether b won't set any of its values again that p names. Where there
+// is one server, that is so as soon as it has come up with a newer one.
+func (b *buyer) isOver(p *pending) bool {
+	switch {
+	case b.done:
+		return true
+	case b.w.c.Masters > 0:
+		return b.between(p)
+	}
+	return b.oldest(p) < b.tokens
+}
+
+// oldest is the lowest number of b's values in a command.
+func (b *buyer) oldest(p *pending) int {
+	least := spent
+	for _, args := range p.batch {
+		for _, a := range args[1:] {
+			if t := b.w.tokens[a]; t != nil && t.b == b {
+				least = min(least, t.n)
+			}
+		}
+	}
+	return least
 }
 
 // valuesAbout reports whether the server of p holds a value of b's that p names, would
-// after a failover, or may be told to set it.
+// after a failover, or may be told to set it. Of others' values that isn't known.
 func (w *world) valuesAbout(b *buyer, p *pending) bool {
 	st := &w.states[p.server]
 	for _, v := range p.batch[0][1:] {
-		if t := w.tokens[v]; t == nil || t.b != b {
+		t := w.tokens[v]
+		if t == nil {
 			continue
+		}
+		if t.b != b {
+			return true
 		}
 		holds := func(e embedded.Entry) bool { return slices.Contains(e.Value, v) }
 		if slices.ContainsFunc(st.entries, holds) {
@@ -64,17 +93,22 @@ func (w *world) valuesAbout(b *buyer, p *pending) bool {
 	return false
 }
 
-// noteReuse ends exploring when the attempt that is under way sets a value of one before
-// it: then what names that value may do something again. Exploring begins anew without
-// taking anything off its way.
-func (w *world) noteReuse(b *buyer, p *pending) {
-	if !w.sheds() || p.kind != ofCommand || b.attempt.old(p) {
+// noteReuse ends exploring when b sends what sets a value of an attempt before the
+// present one: then what names that value may do something again. Exploring begins anew
+// without taking anything off its way. Called with w.mu held.
+func (b *buyer) noteReuse(p *pending) {
+	w := b.w
+	if !w.sheds() {
 		return
+	}
+	isOld := func(t *token) bool { return t.n < b.tokens }
+	if w.c.Masters > 0 {
+		isOld = func(t *token) bool { return t.seq < b.attempt.since }
 	}
 	for _, args := range p.batch {
 		for _, a := range args[1:] {
-			if t := w.tokens[a]; t != nil && t.b == b && t.seq < b.attempt.since && !w.conditional(p) {
-				w.fail(errReuses)
+			if t := w.tokens[a]; t != nil && t.b == b && isOld(t) && !w.conditional(p) {
+				w.failNow(errReuses)
 			}
 		}
 	}

@@ -236,6 +236,36 @@ func (b *buyer) newest(p *pending) int {
 	return most
 }
 
+// newestInUse is the highest number of b's values that a server holds, or would after a
+// failover, or that are on their way to one.
+func (b *buyer) newestInUse() int {
+	most := 0
+	held := func(entries []embedded.Entry) {
+		for _, e := range entries {
+			for _, v := range e.Value {
+				if t := b.w.tokens[v]; t != nil && t.b == b {
+					most = max(most, t.n)
+				}
+			}
+		}
+	}
+	for i := range b.w.states {
+		st := &b.w.states[i]
+		held(st.entries)
+		if b.w.left[hFailover] > 0 {
+			for _, wr := range st.log[max(0, len(st.log)-2):] {
+				held(wr.before)
+			}
+		}
+	}
+	for _, o := range b.w.buyers {
+		for _, p := range o.pend {
+			most = max(most, b.newest(p))
+		}
+	}
+	return most
+}
+
 var numbered = regexp.MustCompile(`#\d+›`)
 
 // formOf is a shape in which all of a buyer's values look the same.

@@ -76,6 +76,7 @@ type world struct {
 	touches  uint64              // keys of the commands that the present event has executed
 	cuts     bool                // the present event has cut connections
 	stamp    uint64              // when the latest step of time ended, in grains
+	passing  bool                // another has begun
 	dirty    bool                // the script caches aren't what they were at the start
 	last     int                 // who acted last
 	touched  [MaxBuyers + 1]bool // who has done or suffered anything
@@ -167,7 +168,7 @@ func (w *world) begin() {
 	w.tokens = map[string]*token{}
 	w.shelf = shelf{units: w.c.Stock}
 	w.touched = [MaxBuyers + 1]bool{}
-	w.start, w.stamp = time.Now(), 0
+	w.start, w.stamp, w.passing = time.Now(), 0, false
 	w.left = budgetsLeft(w.c.Hazards)
 	w.slow = time.Duration(w.left[hSlowCall]) * allowance(w.c.TTL)
 	w.late = time.Duration(w.left[hDelay]) * allowance(w.c.TTL)
@@ -204,7 +205,7 @@ func (w *world) beginBuyer(b *buyer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.mu.Lock()
 	b.pend, b.events, b.attempt = nil, nil, attempt{}
-	b.arrivals, b.fresh, b.tokens, b.silent, b.token = 0, 0, 0, 0, 0
+	b.arrivals, b.fresh, b.tokens, b.silent, b.token, b.sent = 0, 0, 0, 0, 0, 0
 	b.starting, b.done, b.crashed, b.held, b.inside, b.pausing, b.left = true, false, false, false, false, false, false
 	b.lastErr, b.locker, b.cancel = "", nil, cancel
 	b.moments = map[string]uint64{}
@@ -275,6 +276,11 @@ func (w *world) leave(b *buyer) {
 func (w *world) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.failNow(err)
+}
+
+// failNow is fail, called with w.mu held.
+func (w *world) failNow(err error) {
 	if w.trouble == nil && !w.over {
 		w.trouble = err
 	}

@@ -34,7 +34,7 @@ type common struct {
 // would bring back.
 type contents struct {
 	all uint64
-	now uint64 // without what a failover would bring back
+	now uint64            // without what a failover would bring back
 	of  [maxTurned]uint64 // masters, where there are no more than those
 }
 

@@ -122,7 +122,7 @@ const (
 )
 
 // maxStates keeps all processes together within 512 MB, on a small machine.
-const maxStates = 1_500_000
+const maxStates = 2_000_000
 
 func newGraph(reduce, infer bool) *graph {
 	return &graph{
@@ -137,7 +137,9 @@ func (g *graph) lock() {
 	if g.mem != nil {
 		acquire(&g.spin)
 		g.nodes, g.edges, g.links = g.nodes[:g.usedNodes], g.edges[:g.usedEdges], g.links[:g.usedEdges]
-		g.composer.resume(&g.usedParts)
+		if g.composer.resume(&g.usedParts); g.reduce {
+			g.byKey.resume(g.usedNodes)
+		}
 	}
 }
 

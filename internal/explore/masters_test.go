@@ -84,51 +84,6 @@ func TestReductionOnMastersLosesNothing(t *testing.T) {
 	}
 }
 
-// What does nothing any more is taken off its way, and what would change nothing now
-// isn't delivered. That loses no end and no counterexample, and nothing gets longer.
-func TestSheddingLosesNothing(t *testing.T) {
-	for _, c := range []struct {
-		lock    string
-		hazards []string
-		masters int
-	}{
-		{"redsync", []string{"delay"}, MinMasters},
-		{"redsync", []string{"expiry"}, MinMasters},
-		{"redsync-extend", []string{"delay"}, 0},
-		{"redislock-refresh", []string{"expiry"}, 0},
-		{"lua-watchdog", []string{"delay", "restart"}, 0},
-		{"lua-watchdog", []string{"expiry", "failover"}, 0},
-		{"leaky-watchdog", []string{"delay", "lost-reply"}, 0},
-		{"fenced", []string{"expiry"}, 0},
-		{"tair-cas-cad", []string{"delay", "eviction"}, 0},
-	} {
-		t.Run(fmt.Sprint(c.lock, c.hazards), func(t *testing.T) {
-			is := two(t, kind(t, c.lock), c.hazards...)
-			is.Masters = c.masters
-			all := explored(t, is, Config{Workers: 2})
-			r := explored(t, is, Config{Workers: 2, noShed: true})
-			require.True(t, all.Complete, all.Why)
-			require.True(t, r.Complete, r.Why)
-			require.Less(t, all.States, r.States)
-			require.Equal(t, r.finals, all.finals)
-			requireSameExamples(t, r, all)
-		})
-	}
-}
-
-// A lock that sets the value of an attempt again is told from those that don't: what
-// names the value may do something again, so it is left on its way.
-func TestReusedValues(t *testing.T) {
-	once := func(k locks.Kind) error {
-		is := two(t, k, "crash", "delay")
-		is.Masters, is.Preemptions, is.Faults = MinMasters, 1, 1
-		r := &Report{Case: is.WithDefaults()}
-		return r.exhaustOnce(t.Context(), Config{T: t, Workers: 2}, time.Minute)
-	}
-	require.NoError(t, once(majority(true)))
-	require.ErrorIs(t, once(majority(false)), errReuses)
-}
-
 // Of those who have bought all is given back that they hold, also what they no longer
 // wait for: how it ends doesn't depend on which master comes first.
 func TestAllIsGivenBackAfterTheSale(t *testing.T) {

@@ -78,7 +78,7 @@ func (g *graph) liesIn(m *region) {
 	g.tally = (*tally)(at(0))
 	g.nodes = unsafe.Slice((*node)(at(nodesAt)), sharedNodes)[:0]
 	g.edges = unsafe.Slice((*edge)(at(edgesAt)), sharedEdges)[:0]
-	g.byKey = index{unsafe.Slice((*int32)(at(slotsAt)), sharedSlots), true}
+	g.byKey = index{unsafe.Slice((*int32)(at(slotsAt)), sharedSlots)[:slotsFor(0)], true}
 	g.links = unsafe.Slice((*int32)(at(linksAt)), sharedEdges)[:0]
 	g.composer.commons.liesIn(at(commonsAt), sharedParts)
 	g.composer.buyers.liesIn(at(buyersAt), sharedParts)
@@ -91,7 +91,7 @@ func (g *graph) liesIn(m *region) {
 // liesIn makes t be where rows and then slots for at most so many rows lie.
 func (t *table[K, V]) liesIn(at unsafe.Pointer, many int) {
 	t.rows = unsafe.Slice((*row[K, V])(at), many)[:0]
-	t.index = index{unsafe.Slice((*int32)(unsafe.Add(at, many*int(unsafe.Sizeof(row[K, V]{})))), 2*many), true}
+	t.index = index{unsafe.Slice((*int32)(unsafe.Add(at, many*int(unsafe.Sizeof(row[K, V]{})))), 2*many)[:slotsFor(0)], true}
 }
 
 // acquire waits until spin is this process's. Whoever has it keeps it for a

@@ -1,12 +1,17 @@
 package explore
 
+import "math/bits"
+
 // index finds rows by the hashes of their keys. At least half of its slots stay free.
 type index struct {
 	slots []int32 // one more than the row that belongs here, or further on; 0 for none
-	fixed bool    // as in memory that processes share: it doesn't grow
+	fixed bool    // as in memory that processes share: there is room for all, which is used bit by bit
 }
 
-func newIndex() index { return index{slots: make([]int32, 1<<8)} }
+func newIndex() index { return index{slots: make([]int32, slotsFor(0))} }
+
+// slotsFor is how many slots there are for so many rows.
+func slotsFor(rows int32) int { return max(1<<8, 1<<bits.Len32(2*uint32(max(1, rows))-1)) }
 
 // find returns the row of that hash for which is says true, or -1.
 func (x *index) find(hash uint64, is func(row int32) bool) int32 {
@@ -21,13 +26,25 @@ func (x *index) find(hash uint64, is func(row int32) bool) int32 {
 
 // add makes the newest row, whose key no other has, be found.
 func (x *index) add(row int32, hash func(row int32) uint64) {
-	if !x.fixed && 2*int(row+1) > len(x.slots) {
-		x.slots = make([]int32, 2*len(x.slots))
+	if many := slotsFor(row + 1); many > len(x.slots) {
+		if x.fixed {
+			x.slots = x.slots[:many]
+			clear(x.slots)
+		} else {
+			x.slots = make([]int32, many)
+		}
 		for old := range row {
 			x.put(old, hash(old))
 		}
 	}
 	x.put(row, hash(row))
+}
+
+// resume makes x be as others have left it who have so many rows.
+func (x *index) resume(rows int32) {
+	if x.fixed {
+		x.slots = x.slots[:slotsFor(rows)]
+	}
 }
 
 func (x *index) put(row int32, hash uint64) {
@@ -96,5 +113,6 @@ func (t *table[K, V]) at(id int32) *V { return &t.rows[id].is }
 func (t *table[K, V]) resume(used int32) {
 	if t.fixed {
 		t.rows = t.rows[:used]
+		t.index.resume(used)
 	}
 }

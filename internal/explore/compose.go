@@ -7,13 +7,13 @@ import "cmp"
 // nobody's decides where the buyer leaves it open, and then which event is meant.
 func (g *graph) toFront(from composition, n int, ev event) (as turn) {
 	c := &g.composer
-	b, nobodys := c.buyers.at(from.buyers[n-1]), c.commons.at(from.common)
+	b, nobodys := from.buyers[n-1], from.common
 	first := true
-	for _, t := range g.turns() {
+	for _, t := range g.turns {
 		if t.of(n) != 1 {
 			continue
 		}
-		if first || cmp.Or(cmp.Compare(b.turned[t], b.turned[as]), cmp.Compare(nobodys.turned[t], nobodys.turned[as]), cmp.Compare(t.event(ev), as.event(ev))) < 0 {
+		if first || cmp.Or(cmp.Compare(c.buyers.turned(b, t), c.buyers.turned(b, as)), cmp.Compare(c.commons.turned(nobodys, t), c.commons.turned(nobodys, as)), cmp.Compare(t.event(ev), as.event(ev))) < 0 {
 			as, first = t, false
 		}
 	}
@@ -26,9 +26,9 @@ func (g *graph) turned(from composition, as turn) composition {
 		return from
 	}
 	c := &g.composer
-	to := composition{common: c.commons.at(from.common).turned[as]}
+	to := composition{common: c.commons.turned(from.common, as)}
 	for n := 1; n <= g.buyers; n++ {
-		to.buyers[as.of(n)-1] = c.buyers.at(from.buyers[n-1]).turned[as]
+		to.buyers[as.of(n)-1] = c.buyers.turned(from.buyers[n-1], as)
 	}
 	return to
 }
@@ -37,7 +37,7 @@ func (g *graph) turned(from composition, as turn) composition {
 // passes with it, and nobody's values are numbered anew.
 func (g *graph) composable(is composition, ev event) bool {
 	if ev.act() == deliver {
-		b := g.composer.buyers.at(is.buyers[ev.buyer()-1]).is.sketch()
+		b := g.composer.buyers.at(is.buyers[ev.buyer()-1]).sketch()
 		return !b.pend[b.position(ev)].is(isPause)
 	}
 	return !ev.act().takesTime()
@@ -47,16 +47,16 @@ func (g *graph) composable(is composition, ev event) bool {
 func (g *graph) moveOf(from composition, ev event) (k moveKey, as turn) {
 	c := &g.composer
 	n := ev.buyer()
-	is := c.commons.at(from.common).is
+	is := c.commons.at(from.common)
 	k = moveKey{from.common, notKnown, ev, false}
 	if last := int(is.last); g.preemptions >= 0 && last > 0 && last != n && n > 0 {
-		k.could = c.buyers.at(from.buyers[last-1]).is.sketch().couldGoOn()
+		k.could = c.buyers.at(from.buyers[last-1]).sketch().couldGoOn()
 	}
 	if n == 0 {
 		return k, asItIs
 	}
 	as = g.toFront(from, n, ev)
-	k.common, k.buyer = c.commons.at(from.common).turned[as], c.buyers.at(from.buyers[n-1]).turned[as]
+	k.common, k.buyer = c.commons.turned(from.common, as), c.buyers.turned(from.buyers[n-1], as)
 	k.ev = as.event(ev)
 	return k, as
 }
@@ -67,7 +67,7 @@ func (g *graph) ask(k moveKey) (is askKey, ok bool) {
 	if a := k.ev.act(); k.buyer < 0 || a != deliver && a != loseReply && a != loseSend {
 		return is, false
 	}
-	b := &g.composer.buyers.at(k.buyer).is
+	b := g.composer.buyers.at(k.buyer)
 	i := b.sketch().position(k.ev)
 	if b.is&(isAlert|isHeldUp) != 0 || !b.pend[i].is(isCommand) {
 		return is, false
@@ -81,12 +81,12 @@ func (g *graph) ask(k moveKey) (is askKey, ok bool) {
 func (g *graph) hearing(k moveKey, a answer, f footprint) view {
 	c := &g.composer
 	v := newView().number(uint64(k.buyer)).number(uint64(k.ev))
-	b := c.buyers.at(k.buyer).is.sketch()
+	b := c.buyers.at(k.buyer).sketch()
 	p := b.pend[b.position(k.ev)]
 	if p.is(isOrphan) && b.is&isShedding == 0 {
 		return v.number(uint64(f.news & scripts)) // what it was refused before says nothing, then
 	}
-	from, to := &c.commons.at(k.common).is, &c.commons.at(a.common).is
+	from, to := c.commons.at(k.common), c.commons.at(a.common)
 	v = v.number(a.reply).flag(f.wrote).number(uint64(f.news)).number(from.now)
 	if g.masters == 0 || g.masters > maxTurned || b.knowsAll() {
 		return v.number(from.content.all).number(to.content.all)
@@ -104,13 +104,13 @@ func (g *graph) hearing(k moveKey, a answer, f footprint) view {
 func (g *graph) reactionOf(from composition, n int, now int32, f footprint) (k reactionKey, as turn) {
 	c := &g.composer
 	as = g.toFront(composition{common: now, buyers: from.buyers}, n, 0)
-	k = reactionKey{buyer: c.buyers.at(from.buyers[n-1]).turned[as], news: f.turned(as).news}
-	if c.buyers.at(k.buyer).is.is&(isAlert|isShedding) != 0 || g.masters == 0 {
-		k.content = c.commons.at(c.commons.at(now).turned[as]).is.content.all
-		k.stays = c.commons.at(from.common).is.content.now == c.commons.at(now).is.content.now
+	k = reactionKey{buyer: c.buyers.turned(from.buyers[n-1], as), news: f.turned(as).news}
+	if c.buyers.at(k.buyer).is&(isAlert|isShedding) != 0 || g.masters == 0 {
+		k.content = c.commons.at(c.commons.turned(now, as)).content.all
+		k.stays = c.commons.at(from.common).content.now == c.commons.at(now).content.now
 	}
 	if f.news&(signalled|disconnected) != 0 { // it may send something, and when counts
-		k.now = c.commons.at(now).is.now
+		k.now = c.commons.at(now).now
 	}
 	return k, as
 }
@@ -118,12 +118,12 @@ func (g *graph) reactionOf(from composition, n int, now int32, f footprint) (k r
 // changes reports whether an event does anything that others may react to.
 func (g *graph) changes(from, to int32, f footprint) bool {
 	c := &g.composer
-	return f.news != 0 || c.commons.at(from).is.content != c.commons.at(to).is.content
+	return f.news != 0 || c.commons.at(from).content != c.commons.at(to).content
 }
 
 // reacts reports whether the n-th buyer of a state may react to what others do.
 func (g *graph) reacts(from composition, n int, f footprint) bool {
-	is := g.composer.buyers.at(from.buyers[n-1]).is.is
+	is := g.composer.buyers.at(from.buyers[n-1]).is
 	return is&(isAlert|isCalm|isShedding) != 0 || is&isTrailing != 0 && f.news&scripts != 0 || is&isNewest != 0 && f.news&issued != 0
 }
 
@@ -197,16 +197,16 @@ func (g *graph) lead(from composition, ev event) (to composition, f footprint, m
 		if !h.sure() {
 			return uncomposed, f, h.missing()
 		}
-		f, to.common = a.f.turned(home), c.commons.at(a.is.common).turned[home]
-		to.buyers[ev.buyer()-1] = c.buyers.at(int32(h.is)).turned[home]
+		f, to.common = a.f.turned(home), c.commons.turned(a.is.common, home)
+		to.buyers[ev.buyer()-1] = c.buyers.turned(int32(h.is), home)
 	} else {
 		m := c.moves.want(k)
 		if !m.sure() {
 			return uncomposed, f, m.missing()
 		}
-		f, to.common = m.f.turned(home), c.commons.at(m.is.common).turned[home]
+		f, to.common = m.f.turned(home), c.commons.turned(m.is.common, home)
 		if n := ev.buyer(); n > 0 {
-			to.buyers[n-1] = c.buyers.at(m.is.buyer).turned[home]
+			to.buyers[n-1] = c.buyers.turned(m.is.buyer, home)
 		}
 	}
 	if !g.changes(from.common, to.common, f) {
@@ -221,7 +221,7 @@ func (g *graph) lead(from composition, ev event) (to composition, f footprint, m
 		if !r.sure() {
 			return uncomposed, f, r.missing()
 		}
-		to.buyers[n-1] = c.buyers.at(int32(r.is)).turned[as.back()]
+		to.buyers[n-1] = c.buyers.turned(int32(r.is), as.back())
 	}
 	return to, f, nil
 }
@@ -230,23 +230,23 @@ func (g *graph) lead(from composition, ev event) (to composition, f footprint, m
 func (g *graph) canonical(is composition) (key view, as turn, same []turn) {
 	p := g.scratch
 	c := &g.composer
-	for _, t := range g.turns() {
-		p.common[t] = c.commons.rows[c.commons.at(is.common).turned[t]].key
+	for _, t := range g.turns {
+		p.common[t] = c.commons.rows[c.commons.turned(is.common, t)].key
 		for n := range g.buyers {
-			p.buyers[n][t] = c.buyers.rows[c.buyers.at(is.buyers[n]).turned[t]].key
+			p.buyers[n][t] = c.buyers.rows[c.buyers.turned(is.buyers[n], t)].key
 		}
 	}
-	return p.canonical(g.turns(), nil)
+	return p.canonical(g.turns, nil)
 }
 
 // sceneOf is what of a state decides what can happen next.
 func (g *graph) sceneOf(is composition) *scene {
 	c := &g.composer
 	s := g.scratch.scene
-	s.setting, s.buyers = c.commons.at(is.common).is.setting, s.buyers[:0]
+	s.setting, s.buyers = c.commons.at(is.common).setting, s.buyers[:0]
 	s.stock, s.preemptions, s.masters = g.stock, g.preemptions, g.masters
 	for n := range g.buyers {
-		s.buyers = append(s.buyers, *c.buyers.at(is.buyers[n]).is.sketch())
+		s.buyers = append(s.buyers, *c.buyers.at(is.buyers[n]).sketch())
 	}
 	return s
 }

@@ -9,18 +9,38 @@ import "slices"
 // to another buyer only something if that waits for a change of what servers hold.
 // Most states of a large exploration are never visited: they are known from others.
 type composer struct {
-	commons   table[view, part[common]]
-	buyers    table[view, part[outline]]
+	commons   partTable[common]
+	buyers    partTable[outline]
 	moves     table[moveKey, learnt[move]]
 	answers   table[askKey, learnt[answer]]
 	hearings  table[view, learnt[reaction]]
 	reactions table[reactionKey, learnt[reaction]]
 }
 
-// part is a part of states, in one turn of its buyers.
-type part[T any] struct {
-	turned [len(turns)]int32 // the same in other turns
-	is     T
+// partTable has the parts of states, each in every turn of its buyers.
+type partTable[T any] struct {
+	table[view, T]
+	turns []int32 // for each part the same in other turns
+	each  int     // turns of a part
+}
+
+// turned is the part of a row with buyers exchanged.
+func (t *partTable[T]) turned(id int32, as turn) int32 { return t.turns[int(id)*t.each+int(as)] }
+
+// add is that of the table.
+func (t *partTable[T]) add(k view, is T) int32 {
+	id := t.table.add(k, is)
+	if id >= 0 {
+		t.turns = append(t.turns, make([]int32, t.each)...)
+	}
+	return id
+}
+
+// resume is that of the table.
+func (t *partTable[T]) resume(used int32) {
+	if t.table.resume(used); t.fixed {
+		t.turns = t.turns[:int(used)*t.each]
+	}
 }
 
 // common is what is nobody's.
@@ -129,9 +149,10 @@ func (k reactionKey) hash() uint64 {
 	return newView().number(k.content).flag(k.stays).number(k.now).number(uint64(k.buyer)).number(uint64(k.news)).A
 }
 
-func newComposer() composer {
+func newComposer(masters int) composer {
+	each := turnsWith(masters)
 	return composer{
-		commons: newTable[view, part[common]](), buyers: newTable[view, part[outline]](),
+		commons: partTable[common]{newTable[view, common](), nil, each}, buyers: partTable[outline]{newTable[view, outline](), nil, each},
 		moves: newTable[moveKey, learnt[move]](), reactions: newTable[reactionKey, learnt[reaction]](),
 		answers: newTable[askKey, learnt[answer]](), hearings: newTable[view, learnt[reaction]](),
 	}

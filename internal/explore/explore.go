@@ -226,6 +226,7 @@ func (cfg Config) graph(c Case) *graph {
 	g := newGraph(!cfg.Unreduced, !cfg.Unreduced && !cfg.noInfer && c.Preemptions < 0)
 	g.composes = !cfg.Unreduced && !cfg.noInfer && !cfg.noCompose && c.Buyers <= maxTurned
 	g.buyers, g.masters, g.stock, g.preemptions = c.Buyers, c.Masters, c.Stock, c.Preemptions
+	g.turns, g.composer = turnsOf(c.Buyers, c.Masters), newComposer(c.Masters)
 	g.scratch.scene.buyers = make([]sketch, c.Buyers)
 	return g
 }

@@ -27,6 +27,7 @@ type graph struct {
 	masters     int
 	stock       int
 	preemptions int
+	turns       []turn
 	links       []int32 // for each edge, one more than the next that waits for the same; 0 for none
 	todo        []int32 // nodes whose edges are to be worked out
 	broken      bool    // a part went another way than before
@@ -127,7 +128,7 @@ const maxStates = 2_000_000
 func newGraph(reduce, infer bool) *graph {
 	return &graph{
 		tally: new(tally), reduce: reduce, infer: infer, limit: maxStates, byKey: newIndex(),
-		finals: map[view]struct{}{}, found: make(chan struct{}), composer: newComposer(), scratch: &parts{scene: &scene{}},
+		finals: map[view]struct{}{}, found: make(chan struct{}), scratch: &parts{scene: &scene{}},
 	}
 }
 

@@ -12,7 +12,7 @@ func (g *graph) intern(p *parts, as turn) composition {
 		return uncomposed
 	}
 	c := &g.composer
-	whole := composition{common: internPart(&c.commons, g.turns(), &p.common, func(t turn) common {
+	whole := composition{common: internPart(&c.commons, g.turns, &p.common, func(t turn) common {
 		is := common{p.contents[t], p.now, p.scene.setting}
 		is.setting = is.setting.turned(t)
 		return is
@@ -25,35 +25,31 @@ func (g *graph) intern(p *parts, as turn) composition {
 		if len(b.pend) > maxOutlined {
 			return uncomposed
 		}
-		if whole.buyers[i] = internPart(&c.buyers, g.turns(), &p.buyers[i], b.outlined); whole.buyers[i] < 0 {
+		if whole.buyers[i] = internPart(&c.buyers, g.turns, &p.buyers[i], b.outlined); whole.buyers[i] < 0 {
 			return uncomposed
 		}
 	}
 	return g.turned(whole, as)
 }
 
-// turns are those of the graph's buyers.
-func (g *graph) turns() []turn { return turnsOf(g.buyers, g.masters) }
-
 // internPart keeps a part in every turn, and returns the row of it as it is, or -1
 // when there is no room.
-func internPart[T any](t *table[view, part[T]], all []turn, keys *[len(turns)]view, is func(turn) T) int32 {
+func internPart[T any](t *partTable[T], all []turn, keys *[len(turns)]view, is func(turn) T) int32 {
 	if id := t.find(keys[asItIs]); id >= 0 {
 		return id
 	}
 	var ids [len(turns)]int32
 	for _, as := range all {
 		if ids[as] = t.find(keys[as]); ids[as] < 0 {
-			ids[as] = t.add(keys[as], part[T]{is: is(as)})
+			ids[as] = t.add(keys[as], is(as))
 		}
 		if ids[as] < 0 {
 			return -1
 		}
 	}
 	for _, as := range all {
-		turned := &t.at(ids[as]).turned
 		for _, next := range all {
-			turned[next] = ids[as.then(next)]
+			t.turns[int(ids[as])*t.each+int(next)] = ids[as.then(next)]
 		}
 	}
 	return ids[asItIs]
@@ -102,15 +98,15 @@ func (g *graph) learn(before composition, ev event, f footprint, did deed, after
 		}
 		if changed && g.reacts(before, n, f) {
 			k, as := g.reactionOf(before, n, after.common, f)
-			note(g, c.reactions.want(k), reaction(c.buyers.at(after.buyers[n-1]).turned[as]), f)
+			note(g, c.reactions.want(k), reaction(c.buyers.turned(after.buyers[n-1], as)), f)
 		} else if before.buyers[n-1] != after.buyers[n-1] {
 			return // that one has moved by its own clock
 		}
 	}
 	k, as := g.moveOf(before, ev)
-	common, buyer := c.commons.at(after.common).turned[as], int32(notKnown)
+	common, buyer := c.commons.turned(after.common, as), int32(notKnown)
 	if n := ev.buyer(); n > 0 {
-		buyer = c.buyers.at(after.buyers[n-1]).turned[as]
+		buyer = c.buyers.turned(after.buyers[n-1], as)
 	}
 	ask, ok := g.ask(k)
 	f = f.turned(as)

@@ -33,14 +33,15 @@ const (
 	slotsAt    = edgesAt + sharedEdges*int64(unsafe.Sizeof(edge{}))
 	linksAt    = slotsAt + sharedSlots*int64(unsafe.Sizeof(int32(0)))
 	commonsAt  = linksAt + sharedEdges*int64(unsafe.Sizeof(int32(0)))
-	buyersAt   = commonsAt + sharedParts*(int64(unsafe.Sizeof(row[view, part[common]]{}))+slotsEach)
-	movesAt    = buyersAt + sharedParts*(int64(unsafe.Sizeof(row[view, part[outline]]{}))+slotsEach)
+	buyersAt   = commonsAt + sharedParts*(int64(unsafe.Sizeof(row[view, common]{}))+slotsEach+turnsEach)
+	movesAt    = buyersAt + sharedParts*(int64(unsafe.Sizeof(row[view, outline]{}))+slotsEach+turnsEach)
 	reactsAt   = movesAt + sharedMoves*(int64(unsafe.Sizeof(row[moveKey, learnt[move]]{}))+slotsEach)
 	answersAt  = reactsAt + sharedParts*(int64(unsafe.Sizeof(row[reactionKey, learnt[reaction]]{}))+slotsEach)
 	hearsAt    = answersAt + sharedMoves*(int64(unsafe.Sizeof(row[askKey, learnt[answer]]{}))+slotsEach)
 	regionSize = hearsAt + sharedMoves*(int64(unsafe.Sizeof(row[view, learnt[reaction]]{}))+slotsEach)
 
 	slotsEach = 2 * int64(unsafe.Sizeof(int32(0))) // a table has twice as many slots as rows
+	turnsEach = allTurns * int64(unsafe.Sizeof(int32(0)))
 )
 
 // newRegion makes a region. It takes up memory only where it is used.
@@ -92,6 +93,13 @@ func (g *graph) liesIn(m *region) {
 func (t *table[K, V]) liesIn(at unsafe.Pointer, many int) {
 	t.rows = unsafe.Slice((*row[K, V])(at), many)[:0]
 	t.index = index{unsafe.Slice((*int32)(unsafe.Add(at, many*int(unsafe.Sizeof(row[K, V]{})))), 2*many)[:slotsFor(0)], true}
+}
+
+// liesIn makes t be where rows, slots and then turns lie.
+func (t *partTable[T]) liesIn(at unsafe.Pointer, many int) {
+	t.table.liesIn(at, many)
+	at = unsafe.Add(at, many*int(unsafe.Sizeof(row[view, T]{})+uintptr(slotsEach)))
+	t.turns = unsafe.Slice((*int32)(at), many*t.each)[:0]
 }
 
 // acquire waits until spin is this process's. Whoever has it keeps it for a

@@ -2,7 +2,7 @@ package explore
 
 // turn says who takes whose part when buyers are exchanged, and which server
 // another's: it is an index of the exchanges below. Two or three buyers are
-// exchanged, and three servers where there are no more than two buyers.
+// exchanged, and three servers.
 type turn uint8
 
 // asItIs exchanges nobody.
@@ -17,30 +17,39 @@ type exchange struct {
 	servers [maxTurned]uint8
 }
 
-var turns = func() (all [16]exchange) {
-	buyers := [...][maxTurned + 1]uint8{{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 3, 2, 1}}
+// The first are those of buyers alone.
+var turns = func() (all [allTurns]exchange) {
+	buyers := [buyerTurns][maxTurned + 1]uint8{{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}, {0, 3, 1, 2}, {0, 3, 2, 1}}
 	servers := [...][maxTurned]uint8{{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
-	for i, b := range buyers {
-		all[i] = exchange{b, servers[0]}
-	}
-	for i, s := range servers[1:] {
-		all[6+i], all[11+i] = exchange{buyers[0], s}, exchange{buyers[1], s}
+	for i := range all {
+		all[i] = exchange{buyers[i%buyerTurns], servers[i/buyerTurns]}
 	}
 	return all
 }()
 
+const (
+	buyerTurns = 6
+	allTurns   = 6 * buyerTurns
+)
+
 // turnsOf are the turns of so many buyers, and masters if there are any.
 func turnsOf(buyers, masters int) []turn {
-	all := [...]turn{0, 1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
-	switch {
-	case buyers == 2 && masters == maxTurned:
-		return all[:]
-	case buyers == 2:
-		return all[:2]
-	case buyers == 3:
-		return []turn{0, 1, 2, 3, 4, 5}
+	var of []turn
+	for t := range turn(turnsWith(masters)) {
+		switch n := t % buyerTurns; {
+		case buyers == 3, buyers == 2 && n < 2, t == asItIs:
+			of = append(of, t)
+		}
 	}
-	return all[:1]
+	return of
+}
+
+// turnsWith is beyond the highest turn with so many masters.
+func turnsWith(masters int) int {
+	if masters == maxTurned {
+		return allTurns
+	}
+	return buyerTurns
 }
 
 // then holds, for each two turns, the one that comes to the first and then the

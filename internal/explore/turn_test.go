@@ -29,7 +29,10 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	require.Len(t, turnsOf(2, 3), 12)
-	require.Equal(t, makeEvent(deliver, 2, 7).at(2), turn(11).event(makeEvent(deliver, 1, 7).at(2)))
+	require.Len(t, turnsOf(3, 3), 36)
+	require.Len(t, turnsOf(4, 3), 1)
+	require.Len(t, turnsOf(4, 5), 1)
+	require.Equal(t, makeEvent(deliver, 2, 7).at(2), turn(7).event(makeEvent(deliver, 1, 7).at(2)))
 	require.Equal(t, makeEvent(restart, 0, 0).at(1), turn(6).event(makeEvent(restart, 0, 0).at(0)))
 	require.Equal(t, makeEvent(deliver, 2, 7), turn(1).event(makeEvent(deliver, 1, 7)))
 	require.Equal(t, makeEvent(pass, 0, 0), turn(1).event(makeEvent(pass, 0, 0)))

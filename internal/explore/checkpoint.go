@@ -10,7 +10,7 @@ import (
 	"github.com/oversell/oversell/internal/hint"
 )
 
-const checkpointVersion = 8
+const checkpointVersion = 9
 
 type saved struct {
 	Version int

@@ -72,7 +72,7 @@ func (g *graph) ask(k moveKey) (is askKey, ok bool) {
 	if b.is&(isAlert|isHeldUp) != 0 || !b.pend[i].is(isCommand) {
 		return is, false
 	}
-	return askKey{k.common, k.ev.act(), k.could, !b.pend[i].is(isOrphan), b.words[i]}, true
+	return askKey{k.common, k.ev.act(), k.could, !b.pend[i].is(isOrphan), g.composer.words[b.first+int32(i)]}, true
 }
 
 // hearing is where it is found what a buyer makes of a reply. It also knows the

@@ -1,6 +1,9 @@
 package explore
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
+)
 
 // composer works out where events lead from what the same events have done to the
 // same parts of other states. Buyers act on each other through servers, the
@@ -15,31 +18,33 @@ type composer struct {
 	answers   table[askKey, learnt[answer]]
 	hearings  table[view, learnt[reaction]]
 	reactions table[reactionKey, learnt[reaction]]
+	words     []uint64 // of commands, for outlines
 }
 
 // partTable has the parts of states, each in every turn of its buyers.
 type partTable[T any] struct {
 	table[view, T]
-	turns []int32 // for each part the same in other turns
-	each  int     // turns of a part
+	seats  []seat  // of parts
+	orbits []int32 // rows of the same part in other turns, so many for each part
+	each   int
+}
+
+// seat is which turn of an orbit's first a part is, and where the orbit begins.
+type seat struct {
+	orbit int32
+	as    turn
 }
 
 // turned is the part of a row with buyers exchanged.
-func (t *partTable[T]) turned(id int32, as turn) int32 { return t.turns[int(id)*t.each+int(as)] }
-
-// add is that of the table.
-func (t *partTable[T]) add(k view, is T) int32 {
-	id := t.table.add(k, is)
-	if id >= 0 {
-		t.turns = append(t.turns, make([]int32, t.each)...)
-	}
-	return id
+func (t *partTable[T]) turned(id int32, as turn) int32 {
+	at := &t.seats[id]
+	return t.orbits[at.orbit+int32(at.as.then(as))]
 }
 
-// resume is that of the table.
-func (t *partTable[T]) resume(used int32) {
-	if t.table.resume(used); t.fixed {
-		t.turns = t.turns[:int(used)*t.each]
+// resume takes over what other processes have added.
+func (t *partTable[T]) resume(parts, orbits int32) {
+	if t.table.resume(parts); t.fixed {
+		t.seats, t.orbits = t.seats[:parts], t.orbits[:orbits]
 	}
 }
 
@@ -66,7 +71,7 @@ type outline struct {
 	many   uint8
 	pend   [maxOutlined]trait
 	needs  [maxOutlined]need
-	words  [maxOutlined]uint64 // of commands
+	first  int32 // of its words, in the composer's
 }
 
 // maxOutlined is how many pending messages of a buyer an outline has room for.
@@ -152,7 +157,7 @@ func (k reactionKey) hash() uint64 {
 func newComposer(masters int) composer {
 	each := turnsWith(masters)
 	return composer{
-		commons: partTable[common]{newTable[view, common](), nil, each}, buyers: partTable[outline]{newTable[view, outline](), nil, each},
+		commons: partTable[common]{table: newTable[view, common](), each: each}, buyers: partTable[outline]{table: newTable[view, outline](), each: each},
 		moves: newTable[moveKey, learnt[move]](), reactions: newTable[reactionKey, learnt[reaction]](),
 		answers: newTable[askKey, learnt[answer]](), hearings: newTable[view, learnt[reaction]](),
 	}
@@ -178,20 +183,37 @@ func (b *sketch) knowsAll() bool {
 	return len(b.pend) < 2 && b.is&isTrying != 0 || slices.ContainsFunc(b.pend, func(p trait) bool { return p.is(isOrphan) })
 }
 
+// usedByComposer is how much there is of each of a composer's lists.
+type usedByComposer struct {
+	commons, buyers, moves, reactions, answers, hearings, words, orbitsOfCommons, orbitsOfBuyers int32
+}
+
 // resume takes over what other processes have added.
-func (c *composer) resume(used *[6]int32) {
-	c.commons.resume(used[0])
-	c.buyers.resume(used[1])
-	c.moves.resume(used[2])
-	c.reactions.resume(used[3])
-	c.answers.resume(used[4])
-	c.hearings.resume(used[5])
+func (c *composer) resume(used *usedByComposer) {
+	c.commons.resume(used.commons, used.orbitsOfCommons)
+	c.buyers.resume(used.buyers, used.orbitsOfBuyers)
+	c.moves.resume(used.moves)
+	c.reactions.resume(used.reactions)
+	c.answers.resume(used.answers)
+	c.hearings.resume(used.hearings)
+	c.words = c.words[:used.words]
+}
+
+// size is how much memory c takes up, in bytes.
+func (c *composer) size() int64 {
+	return c.commons.size() + c.buyers.size() + c.moves.size() + c.reactions.size() + c.answers.size() + c.hearings.size() +
+		int64(len(c.words))*int64(unsafe.Sizeof(uint64(0)))
+}
+
+// size is how much memory t takes up, in bytes.
+func (t *partTable[T]) size() int64 {
+	return t.table.size() + int64(len(t.seats))*int64(unsafe.Sizeof(seat{})) + int64(len(t.orbits))*int64(unsafe.Sizeof(int32(0)))
 }
 
 // suspend hands over what this one has.
-func (c *composer) suspend(used *[6]int32) {
-	*used = [6]int32{
+func (c *composer) suspend(used *usedByComposer) {
+	*used = usedByComposer{
 		int32(len(c.commons.rows)), int32(len(c.buyers.rows)), int32(len(c.moves.rows)), int32(len(c.reactions.rows)),
-		int32(len(c.answers.rows)), int32(len(c.hearings.rows)),
+		int32(len(c.answers.rows)), int32(len(c.hearings.rows)), int32(len(c.words)), int32(len(c.commons.orbits)), int32(len(c.buyers.orbits)),
 	}
 }

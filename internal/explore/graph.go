@@ -3,6 +3,7 @@ package explore
 import (
 	"slices"
 	"sync"
+	"unsafe"
 )
 
 // graph is every state that was found, and which event leads from where to
@@ -42,7 +43,7 @@ type tally struct {
 	spin uint32 // who of several processes has it: 1 for somebody
 
 	usedNodes, usedEdges int32 // by all processes
-	usedParts            [6]int32
+	usedParts            usedByComposer
 	open                 int32 // edges to be explored
 	busy                 int32 // workers on their way
 	rooted               bool  // somebody has begun
@@ -122,8 +123,11 @@ const (
 	tooFar = -4
 )
 
-// maxStates keeps all processes together within 512 MB, on a small machine.
-const maxStates = 2_000_000
+// maxSize keeps all processes together within 512 MB, on a small machine.
+const (
+	maxSize   = 300 << 20
+	maxStates = 2_000_000
+)
 
 func newGraph(reduce, infer bool) *graph {
 	return &graph{
@@ -181,10 +185,16 @@ func (g *graph) add(n node, evs []event) *node {
 	if g.reduce {
 		g.byKey.add(int32(len(g.nodes)-1), func(id int32) uint64 { return g.nodes[id].key.A })
 	}
-	if len(g.nodes) >= g.limit {
+	if len(g.nodes) >= g.limit || len(g.nodes)%1024 == 0 && g.size() > maxSize {
 		g.full, g.stop = true, true
 	}
 	return &g.nodes[len(g.nodes)-1]
+}
+
+// size is how much memory g takes up, in bytes.
+func (g *graph) size() int64 {
+	const perNode, perEdge = int64(unsafe.Sizeof(node{})), int64(unsafe.Sizeof(edge{}) + unsafe.Sizeof(g.links[0]))
+	return int64(len(g.nodes))*perNode + int64(len(g.edges))*perEdge + int64(len(g.byKey.slots))*slotSize + g.composer.size()
 }
 
 // arrival is a state that was reached.

@@ -25,7 +25,7 @@ func (g *graph) intern(p *parts, as turn) composition {
 		if len(b.pend) > maxOutlined {
 			return uncomposed
 		}
-		if whole.buyers[i] = internPart(&c.buyers, g.turns, &p.buyers[i], b.outlined); whole.buyers[i] < 0 {
+		if whole.buyers[i] = internPart(&c.buyers, g.turns, &p.buyers[i], func(t turn) outline { return c.outline(b, t) }); whole.buyers[i] < 0 {
 			return uncomposed
 		}
 	}
@@ -38,26 +38,25 @@ func internPart[T any](t *partTable[T], all []turn, keys *[len(turns)]view, is f
 	if id := t.find(keys[asItIs]); id >= 0 {
 		return id
 	}
-	var ids [len(turns)]int32
-	for _, as := range all {
-		if ids[as] = t.find(keys[as]); ids[as] < 0 {
-			ids[as] = t.add(keys[as], is(as))
-		}
-		if ids[as] < 0 {
-			return -1
-		}
+	if t.fixed && len(t.rows)+len(all) > cap(t.rows) {
+		return -1
 	}
+	orbit := int32(len(t.orbits))
+	t.orbits = append(t.orbits, make([]int32, t.each)...)
 	for _, as := range all {
-		for _, next := range all {
-			t.turns[int(ids[as])*t.each+int(next)] = ids[as.then(next)]
+		id := t.find(keys[as])
+		if id < 0 {
+			id = t.add(keys[as], is(as))
+			t.seats = append(t.seats, seat{orbit, as})
 		}
+		t.orbits[orbit+int32(as)] = id
 	}
-	return ids[asItIs]
+	return t.orbits[orbit]
 }
 
-// outlined is b's outline with buyers and masters exchanged.
-func (b *sketch) outlined(as turn) outline {
-	is := outline{is: b.is, bought: b.bought, many: uint8(len(b.pend))}
+// outline keeps b's outline with buyers and masters exchanged.
+func (c *composer) outline(b *sketch, as turn) outline {
+	is := outline{is: b.is, bought: b.bought, many: uint8(len(b.pend)), first: int32(len(c.words))}
 	for i := range maxTurned {
 		is.trails |= b.trails >> i & 1 << as.server(i)
 	}
@@ -68,7 +67,8 @@ func (b *sketch) outlined(as turn) outline {
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(as.place(b.pend[i].master()), as.place(b.pend[j].master())) })
 	for i, at := range order {
-		is.pend[i], is.needs[i], is.words[i] = b.pend[at], b.needs[at], b.of.pend[at].words[as]
+		is.pend[i], is.needs[i] = b.pend[at], b.needs[at]
+		c.words = append(c.words, b.of.pend[at].words[as])
 		if m := is.pend[i].master(); m > 0 {
 			is.pend[i] = is.pend[i]&(1<<masterBits-1) | trait(1+as.server(m-1))<<masterBits
 		}

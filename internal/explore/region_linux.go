@@ -31,17 +31,19 @@ const (
 	nodesAt    = 1 << 12
 	edgesAt    = nodesAt + sharedNodes*int64(unsafe.Sizeof(node{}))
 	slotsAt    = edgesAt + sharedEdges*int64(unsafe.Sizeof(edge{}))
-	linksAt    = slotsAt + sharedSlots*int64(unsafe.Sizeof(int32(0)))
+	linksAt    = slotsAt + sharedSlots*slotSize
 	commonsAt  = linksAt + sharedEdges*int64(unsafe.Sizeof(int32(0)))
-	buyersAt   = commonsAt + sharedParts*(int64(unsafe.Sizeof(row[view, common]{}))+slotsEach+turnsEach)
-	movesAt    = buyersAt + sharedParts*(int64(unsafe.Sizeof(row[view, outline]{}))+slotsEach+turnsEach)
+	buyersAt   = commonsAt + sharedParts*(int64(unsafe.Sizeof(row[view, common]{}))+slotsEach+seatsEach)
+	movesAt    = buyersAt + sharedParts*(int64(unsafe.Sizeof(row[view, outline]{}))+slotsEach+seatsEach)
 	reactsAt   = movesAt + sharedMoves*(int64(unsafe.Sizeof(row[moveKey, learnt[move]]{}))+slotsEach)
 	answersAt  = reactsAt + sharedParts*(int64(unsafe.Sizeof(row[reactionKey, learnt[reaction]]{}))+slotsEach)
 	hearsAt    = answersAt + sharedMoves*(int64(unsafe.Sizeof(row[askKey, learnt[answer]]{}))+slotsEach)
-	regionSize = hearsAt + sharedMoves*(int64(unsafe.Sizeof(row[view, learnt[reaction]]{}))+slotsEach)
+	wordsAt    = hearsAt + sharedMoves*(int64(unsafe.Sizeof(row[view, learnt[reaction]]{}))+slotsEach)
+	regionSize = wordsAt + sharedParts*maxOutlined*int64(unsafe.Sizeof(uint64(0)))
 
-	slotsEach = 2 * int64(unsafe.Sizeof(int32(0))) // a table has twice as many slots as rows
-	turnsEach = allTurns * int64(unsafe.Sizeof(int32(0)))
+	slotsEach = 2 * slotSize // a table has twice as many slots as rows
+	// There may be as many orbits as parts.
+	seatsEach = int64(unsafe.Sizeof(seat{})) + allTurns*int64(unsafe.Sizeof(int32(0)))
 )
 
 // newRegion makes a region. It takes up memory only where it is used.
@@ -87,6 +89,7 @@ func (g *graph) liesIn(m *region) {
 	g.composer.reactions.liesIn(at(reactsAt), sharedParts)
 	g.composer.answers.liesIn(at(answersAt), sharedMoves)
 	g.composer.hearings.liesIn(at(hearsAt), sharedMoves)
+	g.composer.words = unsafe.Slice((*uint64)(at(wordsAt)), sharedParts*maxOutlined)[:0]
 }
 
 // liesIn makes t be where rows and then slots for at most so many rows lie.
@@ -95,11 +98,13 @@ func (t *table[K, V]) liesIn(at unsafe.Pointer, many int) {
 	t.index = index{unsafe.Slice((*int32)(unsafe.Add(at, many*int(unsafe.Sizeof(row[K, V]{})))), 2*many)[:slotsFor(0)], true}
 }
 
-// liesIn makes t be where rows, slots and then turns lie.
+// liesIn makes t be where rows, slots, orbits and then seats lie.
 func (t *partTable[T]) liesIn(at unsafe.Pointer, many int) {
 	t.table.liesIn(at, many)
 	at = unsafe.Add(at, many*int(unsafe.Sizeof(row[view, T]{})+uintptr(slotsEach)))
-	t.turns = unsafe.Slice((*int32)(at), many*t.each)[:0]
+	t.orbits = unsafe.Slice((*int32)(at), many*t.each)[:0]
+	at = unsafe.Add(at, many*allTurns*int(unsafe.Sizeof(int32(0))))
+	t.seats = unsafe.Slice((*seat)(at), many)[:0]
 }
 
 // acquire waits until spin is this process's. Whoever has it keeps it for a

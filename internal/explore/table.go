@@ -1,6 +1,9 @@
 package explore
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // index finds rows by the hashes of their keys. At least half of its slots stay free.
 type index struct {
@@ -116,3 +119,10 @@ func (t *table[K, V]) resume(used int32) {
 		t.index.resume(used)
 	}
 }
+
+// size is how much memory t takes up, in bytes.
+func (t *table[K, V]) size() int64 {
+	return int64(len(t.rows))*int64(unsafe.Sizeof(row[K, V]{})) + int64(len(t.slots))*slotSize
+}
+
+const slotSize = int64(unsafe.Sizeof(int32(0)))

@@ -35,13 +35,14 @@ type savedNode struct {
 }
 
 type savedEdge struct {
-	Ev     uint32
-	To     int32
-	Keys   uint64
-	Wrote  bool
-	Global bool
-	Hazard int8
-	Turn   uint8
+	Ev       uint32
+	To       int32
+	Original uint16 // of a mirrored edge
+	Keys     uint64
+	Wrote    bool
+	Global   bool
+	Hazard   int8
+	Turn     uint8
 }
 
 // fingerprint is what two explorations must have in common to be one.
@@ -76,7 +77,11 @@ func (g *graph) saved(n *node) savedNode {
 		if to == underWay {
 			to = unexplored
 		}
-		is.Edges = append(is.Edges, savedEdge{uint32(e.ev), to, e.f.keys, e.f.wrote, e.f.global, e.f.hazard, uint8(e.f.turn)})
+		f := g.prints.rows[anything].key
+		if to >= 0 {
+			f = g.prints.rows[e.print].key
+		}
+		is.Edges = append(is.Edges, savedEdge{uint32(e.ev), to, e.print, f.keys, f.wrote, f.global, f.hazard, uint8(e.turn)})
 	}
 	return is
 }
@@ -123,7 +128,11 @@ func (g *graph) restore(is savedNode) {
 	}, evs)
 	es := g.of(n)
 	for i, e := range is.Edges {
-		es[i].to, es[i].f = e.To, footprint{keys: e.Keys, wrote: e.Wrote, global: e.Global, hazard: e.Hazard, turn: turn(e.Turn)}
+		if e.To >= 0 {
+			g.leads(&es[i], e.To, footprint{keys: e.Keys, wrote: e.Wrote, global: e.Global, hazard: e.Hazard, turn: turn(e.Turn)})
+		} else {
+			es[i].to, es[i].print, es[i].turn = e.To, e.Original, turn(e.Turn)
+		}
 		if e.To == unexplored {
 			n.open++
 			g.open++

@@ -175,7 +175,7 @@ func (g *graph) compose(id, at int32) {
 	}
 	e := &g.edges[edge]
 	f.turn = as
-	e.to, e.f = next, f
+	g.leads(e, next, f)
 	g.nodes[id].open--
 	g.open--
 	g.inferred++

@@ -176,7 +176,7 @@ func (g *graph) onwards(id int32, f func(ev event, to int32, turn turn)) {
 	for i := range es {
 		e := &es[i]
 		if to, is := es.follow(e); to >= 0 && !(g.plain && e.to == mirrored) {
-			f(e.ev, to, is.turn)
+			f(e.ev, to, is)
 		}
 	}
 }

@@ -236,6 +236,7 @@ func (g *graph) begin(cfg Config, c Case) error {
 	g.lock()
 	defer g.unlock()
 	g.plain, g.keeps = cfg.noTurns, cfg.noForget
+	g.printOf(footprint{global: true, hazard: -1}) // is the first
 	if cfg.Resume == nil {
 		return nil
 	}

@@ -22,6 +22,7 @@ type graph struct {
 	byKey index  // of nodes
 	limit int
 
+	prints      table[footprint, struct{}]
 	composer    composer
 	composes    bool
 	buyers      int
@@ -43,6 +44,7 @@ type tally struct {
 	spin uint32 // who of several processes has it: 1 for somebody
 
 	usedNodes, usedEdges int32 // by all processes
+	usedPrints           int32
 	usedParts            usedByComposer
 	open                 int32 // edges to be explored
 	busy                 int32 // workers on their way
@@ -83,9 +85,10 @@ func (g *graph) of(n *node) edges { return edges(g.edges[n.first : int(n.first)+
 type edges []edge
 
 type edge struct {
-	ev event
-	to int32 // a node, or one of the states below
-	f  footprint
+	ev    event
+	to    int32  // a node, or one of the states below
+	print uint16 // the footprint's row; of a mirrored edge which one of the node it mirrors
+	turn  turn   // from the buyers where it begins to those where it ends
 }
 
 // footprint is what an event has touched when it happened. Two events of
@@ -117,7 +120,7 @@ const (
 	unexplored = -1
 	underWay   = -2
 	// mirrored: an event that comes to the same as another of the node when
-	// buyers are exchanged. It isn't explored; f.keys is where the other is.
+	// buyers are exchanged. It isn't explored.
 	mirrored = -3
 	// tooFar: so many events have led to it that it isn't followed.
 	tooFar = -4
@@ -130,10 +133,13 @@ const (
 )
 
 func newGraph(reduce, infer bool) *graph {
-	return &graph{
+	g := &graph{
 		tally: new(tally), reduce: reduce, infer: infer, limit: maxStates, byKey: newIndex(),
 		finals: map[view]struct{}{}, found: make(chan struct{}), scratch: &parts{scene: &scene{}},
+		prints: newTable[footprint, struct{}](),
 	}
+	g.printOf(footprint{global: true, hazard: -1})
+	return g
 }
 
 // lock makes the graph this goroutine's alone.
@@ -142,6 +148,7 @@ func (g *graph) lock() {
 	if g.mem != nil {
 		acquire(&g.spin)
 		g.nodes, g.edges, g.links = g.nodes[:g.usedNodes], g.edges[:g.usedEdges], g.links[:g.usedEdges]
+		g.prints.resume(g.usedPrints)
 		if g.composer.resume(&g.usedParts); g.reduce {
 			g.byKey.resume(g.usedNodes)
 		}
@@ -151,6 +158,7 @@ func (g *graph) lock() {
 func (g *graph) unlock() {
 	if g.mem != nil {
 		g.usedNodes, g.usedEdges = int32(len(g.nodes)), int32(len(g.edges))
+		g.usedPrints = int32(len(g.prints.rows))
 		g.composer.suspend(&g.usedParts)
 		release(&g.spin)
 	}
@@ -163,6 +171,7 @@ func (g *graph) leave() {
 	defer g.mu.Unlock()
 	own := *g.tally
 	g.tally, g.mem, g.nodes, g.edges, g.links, g.byKey, g.composer = &own, nil, nil, nil, nil, index{}, composer{}
+	g.prints = table[footprint, struct{}]{}
 }
 
 // find returns the node of a key, or -1.
@@ -194,7 +203,7 @@ func (g *graph) add(n node, evs []event) *node {
 // size is how much memory g takes up, in bytes.
 func (g *graph) size() int64 {
 	const perNode, perEdge = int64(unsafe.Sizeof(node{})), int64(unsafe.Sizeof(edge{}) + unsafe.Sizeof(g.links[0]))
-	return int64(len(g.nodes))*perNode + int64(len(g.edges))*perEdge + int64(len(g.byKey.slots))*slotSize + g.composer.size()
+	return int64(len(g.nodes))*perNode + int64(len(g.edges))*perEdge + int64(len(g.byKey.slots))*slotSize + g.prints.size() + g.composer.size()
 }
 
 // arrival is a state that was reached.
@@ -249,7 +258,7 @@ func (es edges) mirror(same []turn) {
 		}
 		for _, t := range same {
 			if j := es.at(t.event(es[i].ev)); j > i && es[j].to == unexplored {
-				es[j].to, es[j].f = mirrored, footprint{keys: uint64(i), turn: t}
+				es[j].to, es[j].print, es[j].turn = mirrored, uint16(i), t
 			}
 		}
 	}
@@ -267,7 +276,7 @@ func (es edges) mirrorFresh(fresh func(int) bool) {
 			first = who
 		}
 		if original := es[i].ev.of(first); who != first {
-			es[i].to, es[i].f = mirrored, footprint{keys: uint64(es.at(original))}
+			es[i].to, es[i].print = mirrored, uint16(es.at(original))
 		}
 	}
 }
@@ -277,16 +286,52 @@ func (es edges) at(ev event) int {
 	return slices.IndexFunc(es, func(e edge) bool { return e.ev == ev })
 }
 
-// follow is where an edge leads, and what it touches: a mirrored one leads where
-// its original does, with buyers exchanged. to is negative when that is unknown.
-func (es edges) follow(e *edge) (to int32, f footprint) {
+// follow is where an edge leads, and from whose buyers to whose: a mirrored one leads
+// where its original does, with buyers exchanged. to is negative when that is unknown.
+func (es edges) follow(e *edge) (to int32, as turn) {
 	if e.to != mirrored {
-		return e.to, e.f
+		return e.to, e.turn
 	}
-	o := &es[e.f.keys]
-	f = o.f.turned(e.f.turn)
-	f.turn = e.f.turn.back().then(o.f.turn)
-	return o.to, f
+	o := &es[e.print]
+	return o.to, e.turn.back().then(o.turn)
+}
+
+// leads notes where an edge leads and what it touches.
+func (g *graph) leads(e *edge, to int32, f footprint) {
+	e.to, e.turn, e.print = to, f.turn, anything
+	if g.infer { // else nobody asks
+		e.print = g.printOf(footprint{keys: f.keys, wrote: f.wrote, global: f.global, hazard: f.hazard})
+	}
+}
+
+// anything is the row of the footprint that may have to do with everything.
+const anything = 0
+
+// printOf is the row of a footprint.
+func (g *graph) printOf(f footprint) uint16 {
+	id := g.prints.find(f)
+	if id < 0 && len(g.prints.rows) < maxPrints {
+		id = g.prints.add(f, struct{}{})
+	}
+	return uint16(max(anything, id))
+}
+
+// maxPrints is how many footprints are told apart.
+const maxPrints = 1 << 16
+
+// footprint is what an edge of a node touches, and its turn.
+func (g *graph) footprint(es edges, e *edge) footprint {
+	at, as := e, turn(asItIs)
+	if e.to == mirrored {
+		at, as = &es[e.print], e.turn
+	}
+	f := g.prints.rows[at.print].key.turned(as)
+	_, f.turn = es.follow(e)
+	return f
+}
+
+func (f footprint) hash() uint64 {
+	return newView().number(f.keys).flag(f.wrote).flag(f.global).number(uint64(f.hazard)).A
 }
 
 // inferEdges fills in the edges of a node that lead where another order of the
@@ -299,13 +344,14 @@ func (g *graph) inferEdges(id, before int32, b event, turned turn) {
 		return
 	}
 	es, from := g.of(n), g.of(p)
-	_, fb := from.follow(&from[from.at(b)])
+	fb := g.footprint(from, &from[from.at(b)])
 	for i := range es {
 		if a := &es[i]; a.to == unexplored {
 			if to, f, ok := g.diamond(from, b, fb, turned.back().event(a.ev)); ok {
 				turn := turned.back().then(f.turn)
-				a.to, a.f = to, f.turned(turned)
-				a.f.turn = turn
+				f = f.turned(turned)
+				f.turn = turn
+				g.leads(a, to, f)
 				n.open--
 				g.open--
 				g.inferred++
@@ -321,8 +367,10 @@ func (g *graph) diamond(p edges, b event, fb footprint, a event) (to int32, f fo
 	if ai < 0 || g.plain && p[ai].to == mirrored {
 		return 0, f, false
 	}
-	to, f = p.follow(&p[ai])
-	if to < 0 || !independent(a, b, f, fb) {
+	if to, _ = p.follow(&p[ai]); to < 0 {
+		return 0, f, false
+	}
+	if f = g.footprint(p, &p[ai]); !independent(a, b, f, fb) {
 		return 0, f, false
 	}
 	first := g.of(&g.nodes[to])
@@ -331,7 +379,7 @@ func (g *graph) diamond(p edges, b event, fb footprint, a event) (to int32, f fo
 		return 0, f, false
 	}
 	to, last := first.follow(&first[bi])
-	f.turn = f.turn.then(last.turn)
+	f.turn = f.turn.then(last)
 	return to, f, to >= 0
 }
 

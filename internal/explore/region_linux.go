@@ -21,7 +21,7 @@ const edgesPerState = 6
 const (
 	sharedNodes = maxStates + 1<<10 // whoever is on the way when it is full adds one more
 	sharedEdges = maxStates * edgesPerState
-	sharedSlots = 1 << 22 // at least twice as many as nodes
+	sharedSlots = 1 << 23 // at least twice as many as nodes
 	sharedParts = 1 << 20 // of each kind; without room for more, more states are visited
 	sharedMoves = 1 << 21
 )
@@ -39,7 +39,8 @@ const (
 	answersAt  = reactsAt + sharedParts*(int64(unsafe.Sizeof(row[reactionKey, learnt[reaction]]{}))+slotsEach)
 	hearsAt    = answersAt + sharedMoves*(int64(unsafe.Sizeof(row[askKey, learnt[answer]]{}))+slotsEach)
 	wordsAt    = hearsAt + sharedMoves*(int64(unsafe.Sizeof(row[view, learnt[reaction]]{}))+slotsEach)
-	regionSize = wordsAt + sharedParts*maxOutlined*int64(unsafe.Sizeof(uint64(0)))
+	printsAt   = wordsAt + sharedParts*maxOutlined*int64(unsafe.Sizeof(uint64(0)))
+	regionSize = printsAt + maxPrints*(int64(unsafe.Sizeof(row[footprint, struct{}]{}))+slotsEach)
 
 	slotsEach = 2 * slotSize // a table has twice as many slots as rows
 	// There may be as many orbits as parts.
@@ -83,6 +84,7 @@ func (g *graph) liesIn(m *region) {
 	g.edges = unsafe.Slice((*edge)(at(edgesAt)), sharedEdges)[:0]
 	g.byKey = index{unsafe.Slice((*int32)(at(slotsAt)), sharedSlots)[:slotsFor(0)], true}
 	g.links = unsafe.Slice((*int32)(at(linksAt)), sharedEdges)[:0]
+	g.prints.liesIn(at(printsAt), maxPrints)
 	g.composer.commons.liesIn(at(commonsAt), sharedParts)
 	g.composer.buyers.liesIn(at(buyersAt), sharedParts)
 	g.composer.moves.liesIn(at(movesAt), sharedMoves)

@@ -184,13 +184,13 @@ func (k *worker) arrive(from int32, on way, f footprint) (to int32, next way) {
 	defer g.unlock()
 	if on.known {
 		e := &g.of(&g.nodes[from])[on.at]
-		to, f.turn = e.to, e.f.turn
+		to, f.turn = e.to, e.turn
 		k.as = f.turn.back().then(k.as)
 	} else {
 		f = f.turned(k.as.back())
 		to, f.turn = k.enter(from, on.ev)
 		e := &g.of(&g.nodes[from])[on.at]
-		e.to, e.f = to, f
+		g.leads(e, to, f)
 		g.learn(g.nodes[from].parts, on.ev, f, k.w.did, g.turned(g.nodes[to].parts, f.turn.back()))
 	}
 	g.inferEdges(to, from, on.ev, f.turn)

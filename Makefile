@@ -37,7 +37,7 @@ check: ## Formatting, vet, staticcheck, go.mod, imports, and the race detector
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) mod tidy -diff
 	$(GO) test ./internal/archtest
-	$(GO) test -race -p $(PARALLEL) -timeout 8m $(RACY)
+	$(GO) test -race -short -p $(PARALLEL) -timeout 8m $(RACY)
 
 build: ## Build bin/oversell
 	$(GO) build -o $(BIN) ./cmd/oversell

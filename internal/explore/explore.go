@@ -218,7 +218,10 @@ func (r *Report) exhaustOnce(ctx context.Context, cfg Config, budget time.Durati
 	if err != nil {
 		return err
 	}
-	return r.take(g, why, cfg)
+	g.lock() // the clock may be about to say why
+	ended := why
+	g.unlock()
+	return r.take(g, ended, cfg)
 }
 
 // graph is a new one for exploring c.

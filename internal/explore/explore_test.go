@@ -31,6 +31,15 @@ func kind(t testing.TB, name string) locks.Kind {
 	return locks.Kind{}
 }
 
+// long is called by tests that explore much in one way and in another. They say
+// nothing about data races that the others don't.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("explores much")
+	}
+}
+
 // two buyers and one unit.
 func two(t testing.TB, k locks.Kind, hazards ...string) Case {
 	t.Helper()
@@ -120,6 +129,7 @@ func TestVerdicts(t *testing.T) {
 // schedules, as many of them break each property, they end in the same ways,
 // and the shortest counterexamples are as long.
 func TestReductionLosesNothing(t *testing.T) {
+	long(t)
 	small := []string{"setnx-expire-del", "constant-value", "get-then-del", "exset-excad", "lua-release"}
 	renewing := []string{"lua-watchdog", "fenced", "fail-open", "redsync", "redislock"}
 	for _, c := range []struct {
@@ -154,6 +164,7 @@ func TestReductionLosesNothing(t *testing.T) {
 // States that are put together from parts of others are the states that playing
 // comes to: there are as many, with as many schedules, which end in the same ways.
 func TestComposingFindsTheSame(t *testing.T) {
+	long(t)
 	for _, c := range []struct {
 		lock                        string
 		buyers, preemptions, faults int
@@ -219,6 +230,7 @@ func requireSameExamples(t *testing.T, want, got *Report) {
 // the same. Every schedule is played, and states that look the same are compared
 // by how many schedules go on from them, and how those end.
 func TestEqualStatesHaveEqualFutures(t *testing.T) {
+	long(t)
 	for _, c := range [][]string{
 		{"setnx-expire-del", "expiry", "crash"}, {"lua-release", "expiry"}, {"lua-watchdog", "slow-call", "crash"},
 		{"get-then-del", "delay"}, {"fenced", "failover"}, {"rueidislock", "slow-call"}, {"rueidislock", "crash"},

@@ -244,6 +244,7 @@ func watched(ctx context.Context, c *redis.Client, key, holds string, do func(re
 // the reduction is left out, it comes to the same, and the hazards that break each are
 // those that should.
 func TestFolk(t *testing.T) {
+	long(t)
 	hazards := []string{"none", "slow-call", "crash", "lost-reply", "lost-command", "delay", "expiry", "restart", "failover", "eviction"}
 	oversold := map[string][]string{ // under all others no schedule oversells
 		"timestamps": {"slow-call", "lost-reply", "delay", "restart", "failover", "eviction"},
@@ -277,6 +278,7 @@ func TestFolk(t *testing.T) {
 // Where each attempt of a waiter changes something there is no end to what can happen.
 // That is said, and what was found by then is found all the same.
 func TestEndlessFolk(t *testing.T) {
+	long(t)
 	for _, f := range folks() {
 		if !slices.Contains([]string{"incr", "incr-decr", "pipelined", "token"}, f.name) {
 			continue

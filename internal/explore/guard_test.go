@@ -189,6 +189,7 @@ func TestALockThatIsNotDeterministic(t *testing.T) {
 // of its own, makes for long schedules with many pauses, which are no reason to go
 // another way.
 func TestALockWhoseWaitersWrite(t *testing.T) {
+	long(t)
 	k := badKind(func(ctx context.Context, c locks.Clients, key string, ttl time.Duration) error {
 		if err := c.Redis.Set(ctx, key+"-asked", 1, 2*ttl).Err(); err != nil {
 			return err

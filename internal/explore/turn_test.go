@@ -41,6 +41,7 @@ func TestTurns(t *testing.T) {
 // Exchanging buyers must lose nothing either: with buyers told apart there are
 // as many schedules, and with every schedule played too, where those are few.
 func TestExchangedBuyersLoseNothing(t *testing.T) {
+	long(t)
 	for _, c := range []struct {
 		lock                        string
 		buyers, preemptions, faults int

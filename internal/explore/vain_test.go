@@ -16,6 +16,7 @@ import (
 // What does nothing any more is taken off its way, and what would change nothing now
 // isn't delivered. That loses no end and no counterexample, and nothing gets longer.
 func TestSheddingLosesNothing(t *testing.T) {
+	long(t)
 	for _, c := range []struct {
 		lock    string
 		hazards []string

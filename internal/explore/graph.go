@@ -126,9 +126,8 @@ const (
 	tooFar = -4
 )
 
-// maxSize keeps all processes together within 512 MB, on a small machine.
 const (
-	maxSize   = 300 << 20
+	maxSize   = 300 << 20 // bytes of the graph: keeps all processes together within 512 MB, on two cores
 	maxStates = 2_000_000
 )
 

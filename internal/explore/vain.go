@@ -47,20 +47,7 @@ func (b *buyer) isOver(p *pending) bool {
 	case b.w.c.Masters > 0:
 		return b.between(p)
 	}
-	return b.oldest(p) < b.tokens
-}
-
-// oldest is the lowest number of b's values in a command.
-func (b *buyer) oldest(p *pending) int {
-	least := spent
-	for _, args := range p.batch {
-		for _, a := range args[1:] {
-			if t := b.w.tokens[a]; t != nil && t.b == b {
-				least = min(least, t.n)
-			}
-		}
-	}
-	return least
+	return b.newest(p) < b.tokens
 }
 
 // valuesAbout reports whether the server of p holds a value of b's that p names, would

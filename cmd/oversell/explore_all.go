@@ -85,6 +85,9 @@ func (a *app) exploreCell(ctx context.Context, o *exploreOptions, c explore.Case
 	if err != nil {
 		return "can't be explored", exploration{c: c, not: err}
 	}
+	if x.not != nil {
+		return "not explored", x
+	}
 	r := x.report
 	all := many(r.Counts.All)
 	if r.Counts.Foreign > 0 {

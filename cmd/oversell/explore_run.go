@@ -63,10 +63,7 @@ func (a *app) exploreHere(ctx context.Context, o *exploreOptions, cases []explor
 	}
 	var done []exploration
 	for _, c := range cases {
-		x, err := exploration{c: c, not: errBefore}, error(nil)
-		if !interrupted(ctx) {
-			x, err = a.exploreCase(ctx, o, c)
-		}
+		x, err := a.exploreCase(ctx, o, c)
 		if err != nil {
 			return err
 		}
@@ -125,7 +122,10 @@ func explorationCode(done []exploration) int {
 // exploreCase explores one case and saves what it finds.
 func (a *app) exploreCase(ctx context.Context, o *exploreOptions, c explore.Case) (exploration, error) {
 	x := exploration{c: c, files: map[string]string{}}
-	if x.not = explore.Unexplorable(c.Kind); x.not != nil {
+	if x.not = explore.Unexplorable(c.Kind); x.not == nil && interrupted(ctx) {
+		x.not = errBefore
+	}
+	if x.not != nil {
 		return x, nil
 	}
 	cfg := explore.Config{

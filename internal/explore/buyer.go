@@ -151,11 +151,12 @@ func (b *buyer) arrive(p *pending) {
 	default:
 		p.named = p.shape
 	}
-	p.sent = b.when(p)
-	b.sent = p.sent
-	if !p.folded && !p.onWay && !(b.held && b.hasGivenUp(p)) { // else a step of time goes on
+	again := b.held && b.hasGivenUp(p)
+	if !p.folded && !p.onWay && !again { // else a step of time goes on
 		b.fresh++
 	}
+	b.sent = b.when(again)
+	p.sent = b.sent
 	b.pend = append(b.pend, p)
 	slices.SortStableFunc(b.pend, func(x, y *pending) int {
 		if x.kind == ofPush && y.kind == ofPush {
@@ -167,15 +168,15 @@ func (b *buyer) arrive(p *pending) {
 	b.w.signal()
 }
 
-// when says when b sends p: at the end of the latest step of time or, in the middle of
-// one, so long after what it has sent before as its lock waits. On several masters,
-// where it is a matter of chance what comes first, that is at the end of the step too,
-// unless it comes again to what is held up.
-func (b *buyer) when(p *pending) uint64 {
+// when says when b sends something: at the end of the latest step of time or, in the
+// middle of one, so long after what it has sent before as its lock waits. On several
+// masters, where it is a matter of chance what comes first, that is at the end of the
+// step too, unless b comes again to what is held up.
+func (b *buyer) when(again bool) uint64 {
 	switch w := b.w; {
 	case w.c.Masters == 0 && w.passing:
 		return newView().number(b.sent).A
-	case w.c.Masters > 0 && b.held && b.hasGivenUp(p):
+	case w.c.Masters > 0 && again:
 		return w.now()
 	}
 	return b.w.stamp

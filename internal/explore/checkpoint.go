@@ -77,11 +77,14 @@ func (g *graph) saved(n *node) savedNode {
 		if to == underWay {
 			to = unexplored
 		}
-		f := g.prints.rows[anything].key
+		edge := savedEdge{Ev: uint32(e.ev), To: to, Turn: uint8(e.turn)}
 		if to >= 0 {
-			f = g.prints.rows[e.print].key
+			f := g.printed(e.print)
+			edge.Keys, edge.Wrote, edge.Global, edge.Hazard = f.keys, f.wrote, f.global, f.hazard
+		} else {
+			edge.Original = e.print
 		}
-		is.Edges = append(is.Edges, savedEdge{uint32(e.ev), to, e.print, f.keys, f.wrote, f.global, f.hazard, uint8(e.turn)})
+		is.Edges = append(is.Edges, edge)
 	}
 	return is
 }

@@ -61,8 +61,7 @@ func (w *world) passTime(budget time.Duration) time.Duration {
 		whole = min(whole, next+time.Millisecond)
 	}
 	since := w.newsNow()
-	refused := w.refuseWaiters(nil)
-	w.passing = true
+	refused := w.beginStep()
 	for time.Since(began) < whole && w.trouble == nil {
 		w.sleep(min(whole-time.Since(began), soonest(refused)), func() bool { return w.news() != since || w.trouble != nil })
 		if w.newsNow() != since {
@@ -70,12 +69,24 @@ func (w *world) passTime(budget time.Duration) time.Duration {
 		}
 		refused = w.refuseAnew(refused)
 	}
+	w.endStep(refused)
+	return max(0, budget-time.Since(began))
+}
+
+// beginStep begins a step of time: who asks in vain is refused, and hears of it at
+// endStep, unless that is too late.
+func (w *world) beginStep() (refused []kept) {
+	refused = w.refuseWaiters(nil)
+	w.passing = true
+	return refused
+}
+
+func (w *world) endStep(refused []kept) {
 	w.align()
 	w.look()
 	w.freeWaiters(refused)
 	w.gather()
 	w.look()
-	return max(0, budget-time.Since(began))
 }
 
 // align lets time pass up to the next point of a lattice. Waiters' pauses make
@@ -116,19 +127,14 @@ func (w *world) news() int {
 // meanwhile.
 func (w *world) expireNext() {
 	whole := w.nextExpiry() + time.Millisecond
-	refused := w.refuseWaiters(nil)
-	w.passing = true
+	refused := w.beginStep()
 	for began := time.Now(); time.Since(began) < whole && w.trouble == nil; {
 		w.sleep(min(whole-time.Since(began), soonest(refused)), func() bool { return false })
 		if time.Since(began) < whole {
 			refused = w.refuseAnew(refused)
 		}
 	}
-	w.align()
-	w.look()
-	w.freeWaiters(refused)
-	w.gather()
-	w.look()
+	w.endStep(refused)
 }
 
 // nextExpiry is the time until the next key expires, 0 when none does.

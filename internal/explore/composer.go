@@ -1,9 +1,6 @@
 package explore
 
-import (
-	"slices"
-	"unsafe"
-)
+import "slices"
 
 // composer works out where events lead from what the same events have done to the
 // same parts of other states. Buyers act on each other through servers, the
@@ -47,6 +44,9 @@ func (t *partTable[T]) resume(parts, orbits int32) {
 		t.seats, t.orbits = t.seats[:parts], t.orbits[:orbits]
 	}
 }
+
+// size is how much memory t takes up, in bytes.
+func (t *partTable[T]) size() int64 { return t.table.size() + bytesOf(t.seats) + bytesOf(t.orbits) }
 
 // common is what is nobody's.
 type common struct {
@@ -201,13 +201,7 @@ func (c *composer) resume(used *usedByComposer) {
 
 // size is how much memory c takes up, in bytes.
 func (c *composer) size() int64 {
-	return c.commons.size() + c.buyers.size() + c.moves.size() + c.reactions.size() + c.answers.size() + c.hearings.size() +
-		int64(len(c.words))*int64(unsafe.Sizeof(uint64(0)))
-}
-
-// size is how much memory t takes up, in bytes.
-func (t *partTable[T]) size() int64 {
-	return t.table.size() + int64(len(t.seats))*int64(unsafe.Sizeof(seat{})) + int64(len(t.orbits))*int64(unsafe.Sizeof(int32(0)))
+	return c.commons.size() + c.buyers.size() + c.moves.size() + c.reactions.size() + c.answers.size() + c.hearings.size() + bytesOf(c.words)
 }
 
 // suspend hands over what this one has.

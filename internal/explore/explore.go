@@ -218,7 +218,7 @@ func (r *Report) exhaustOnce(ctx context.Context, cfg Config, budget time.Durati
 	if err != nil {
 		return err
 	}
-	g.lock() // the clock may be about to say why
+	g.lock() // what others have added is seen from now on, and why it ended
 	ended := why
 	g.unlock()
 	return r.take(g, ended, cfg)
@@ -239,7 +239,6 @@ func (g *graph) begin(cfg Config, c Case) error {
 	g.lock()
 	defer g.unlock()
 	g.plain, g.keeps = cfg.noTurns, cfg.noForget
-	g.printOf(footprint{global: true, hazard: -1}) // is the first
 	if cfg.Resume == nil {
 		return nil
 	}
@@ -297,8 +296,6 @@ func stopwatch(what <-chan struct{}) func() time.Duration {
 
 // take reads the graph into the report.
 func (r *Report) take(g *graph, why string, cfg Config) error {
-	g.lock() // what others have added is seen from now on
-	g.unlock()
 	var err error
 	r.Runs, r.Events, r.States, r.Inferred, r.Strays, r.FirstBad = g.runs, g.events, len(g.nodes), g.inferred, g.strays, g.firstBad
 	if r.Counts, err = g.count(); err != nil {

@@ -3,7 +3,6 @@ package explore
 import (
 	"slices"
 	"sync"
-	"unsafe"
 )
 
 // graph is every state that was found, and which event leads from where to
@@ -87,7 +86,7 @@ type edges []edge
 type edge struct {
 	ev    event
 	to    int32  // a node, or one of the states below
-	print uint16 // the footprint's row; of a mirrored edge which one of the node it mirrors
+	print uint16 // one more than the footprint's row, 0 for any; of a mirrored edge which one of the node it mirrors
 	turn  turn   // from the buyers where it begins to those where it ends
 }
 
@@ -132,13 +131,11 @@ const (
 )
 
 func newGraph(reduce, infer bool) *graph {
-	g := &graph{
+	return &graph{
 		tally: new(tally), reduce: reduce, infer: infer, limit: maxStates, byKey: newIndex(),
 		finals: map[view]struct{}{}, found: make(chan struct{}), scratch: &parts{scene: &scene{}},
 		prints: newTable[footprint, struct{}](),
 	}
-	g.printOf(footprint{global: true, hazard: -1})
-	return g
 }
 
 // lock makes the graph this goroutine's alone.
@@ -201,8 +198,7 @@ func (g *graph) add(n node, evs []event) *node {
 
 // size is how much memory g takes up, in bytes.
 func (g *graph) size() int64 {
-	const perNode, perEdge = int64(unsafe.Sizeof(node{})), int64(unsafe.Sizeof(edge{}) + unsafe.Sizeof(g.links[0]))
-	return int64(len(g.nodes))*perNode + int64(len(g.edges))*perEdge + int64(len(g.byKey.slots))*slotSize + g.prints.size() + g.composer.size()
+	return bytesOf(g.nodes) + bytesOf(g.edges) + bytesOf(g.links) + bytesOf(g.byKey.slots) + g.prints.size() + g.composer.size()
 }
 
 // arrival is a state that was reached.
@@ -297,36 +293,41 @@ func (es edges) follow(e *edge) (to int32, as turn) {
 
 // leads notes where an edge leads and what it touches.
 func (g *graph) leads(e *edge, to int32, f footprint) {
-	e.to, e.turn, e.print = to, f.turn, anything
+	e.to, e.turn, e.print = to, f.turn, 0
 	if g.infer { // else nobody asks
 		e.print = g.printOf(footprint{keys: f.keys, wrote: f.wrote, global: f.global, hazard: f.hazard})
 	}
 }
 
-// anything is the row of the footprint that may have to do with everything.
-const anything = 0
-
-// printOf is the row of a footprint.
+// printOf is how an edge has a footprint.
 func (g *graph) printOf(f footprint) uint16 {
 	id := g.prints.find(f)
 	if id < 0 && len(g.prints.rows) < maxPrints {
 		id = g.prints.add(f, struct{}{})
 	}
-	return uint16(max(anything, id))
+	return uint16(1 + id)
 }
 
-// maxPrints is how many footprints are told apart.
-const maxPrints = 1 << 16
+// maxPrints is how many footprints are told apart. Any other may have to do with
+// everything.
+const maxPrints = 1<<16 - 1
 
-// footprint is what an edge of a node touches, and its turn.
-func (g *graph) footprint(es edges, e *edge) footprint {
-	at, as := e, turn(asItIs)
-	if e.to == mirrored {
-		at, as = &es[e.print], e.turn
+func (g *graph) printed(print uint16) footprint {
+	if print == 0 {
+		return footprint{global: true, hazard: -1}
 	}
-	f := g.prints.rows[at.print].key.turned(as)
-	_, f.turn = es.follow(e)
-	return f
+	return g.prints.rows[print-1].key
+}
+
+// touching is follow, with what the edge touches.
+func (g *graph) touching(es edges, e *edge) (to int32, f footprint) {
+	if e.to == mirrored {
+		f = g.printed(es[e.print].print).turned(e.turn)
+	} else {
+		f = g.printed(e.print)
+	}
+	to, f.turn = es.follow(e)
+	return to, f
 }
 
 func (f footprint) hash() uint64 {
@@ -343,7 +344,7 @@ func (g *graph) inferEdges(id, before int32, b event, turned turn) {
 		return
 	}
 	es, from := g.of(n), g.of(p)
-	fb := g.footprint(from, &from[from.at(b)])
+	_, fb := g.touching(from, &from[from.at(b)])
 	for i := range es {
 		if a := &es[i]; a.to == unexplored {
 			if to, f, ok := g.diamond(from, b, fb, turned.back().event(a.ev)); ok {
@@ -366,10 +367,8 @@ func (g *graph) diamond(p edges, b event, fb footprint, a event) (to int32, f fo
 	if ai < 0 || g.plain && p[ai].to == mirrored {
 		return 0, f, false
 	}
-	if to, _ = p.follow(&p[ai]); to < 0 {
-		return 0, f, false
-	}
-	if f = g.footprint(p, &p[ai]); !independent(a, b, f, fb) {
+	to, f = g.touching(p, &p[ai])
+	if to < 0 || !independent(a, b, f, fb) {
 		return 0, f, false
 	}
 	first := g.of(&g.nodes[to])

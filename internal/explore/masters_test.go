@@ -141,11 +141,12 @@ func TestAttemptsOverlap(t *testing.T) {
 	require.Contains(t, strings.Join(x.Tale, "\n"), " asks again.")
 }
 
+var compareAndDelete = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
+
 // majority is the least of a lock on several masters: it gives back in the background
 // what an attempt that failed has got. It takes a new value for each attempt, or the
 // same for all.
 func majority(anew bool) locks.Kind {
-	free := redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
 	return locks.Kind{
 		Name: "majority", Topologies: []cluster.Shape{cluster.Quorum},
 		New: func(_ context.Context, c locks.Clients, opts locks.Options) (locks.Locker, error) {
@@ -153,7 +154,7 @@ func majority(anew bool) locks.Kind {
 			return lockFunc(func(ctx context.Context, key string, ttl time.Duration) (func(context.Context) error, error) {
 				giveBack := func(ctx context.Context, value string) {
 					for _, m := range c.Masters {
-						go func() { free.Run(context.WithoutCancel(ctx), m, []string{key}, value) }()
+						go func() { compareAndDelete.Run(context.WithoutCancel(ctx), m, []string{key}, value) }()
 					}
 				}
 				for value := rand.Text(); ctx.Err() == nil; pauses.Pause(ctx) {

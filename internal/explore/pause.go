@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"testing/synctest"
+
+	"github.com/oversell/oversell/cluster/embedded"
 )
 
 // Where a lock's key is on several masters, an attempt that fails has taken some of
@@ -273,13 +275,29 @@ const (
 // holds reports whether a server holds a value.
 func (w *world) holds(value string) bool {
 	for i := range w.states {
-		for _, e := range w.states[i].entries {
-			if slices.Contains(e.Value, value) {
+		if hold(w.states[i].entries, value) {
+			return true
+		}
+	}
+	return false
+}
+
+// hold reports whether any of some keys holds a value.
+func hold(entries []embedded.Entry, value string) bool {
+	return slices.ContainsFunc(entries, func(e embedded.Entry) bool { return slices.Contains(e.Value, value) })
+}
+
+// uses reports whether a server holds a value, or would after a failover, or whether it
+// is on its way to one.
+func (w *world) uses(value string) bool {
+	for i := range w.states {
+		for _, wr := range w.undoable(&w.states[i]) {
+			if hold(wr.before, value) {
 				return true
 			}
 		}
 	}
-	return false
+	return w.holds(value) || slices.ContainsFunc(w.buyers, func(b *buyer) bool { return b.sends(value) })
 }
 
 // sends reports whether a value is on its way to a server.

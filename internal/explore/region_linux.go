@@ -21,7 +21,7 @@ const edgesPerState = 6
 const (
 	sharedNodes = maxStates + 1<<10 // whoever is on the way when it is full adds one more
 	sharedEdges = maxStates * edgesPerState
-	sharedSlots = 1 << 23 // at least twice as many as nodes
+	sharedSlots = 1 << 22 // at least twice as many as nodes
 	sharedParts = 1 << 20 // of each kind; without room for more, more states are visited
 	sharedMoves = 1 << 21
 )
@@ -31,7 +31,7 @@ const (
 	nodesAt    = 1 << 12
 	edgesAt    = nodesAt + sharedNodes*int64(unsafe.Sizeof(node{}))
 	slotsAt    = edgesAt + sharedEdges*int64(unsafe.Sizeof(edge{}))
-	linksAt    = slotsAt + sharedSlots*slotSize
+	linksAt    = slotsAt + sharedSlots*int64(unsafe.Sizeof(int32(0)))
 	commonsAt  = linksAt + sharedEdges*int64(unsafe.Sizeof(int32(0)))
 	buyersAt   = commonsAt + sharedParts*(int64(unsafe.Sizeof(row[view, common]{}))+slotsEach+seatsEach)
 	movesAt    = buyersAt + sharedParts*(int64(unsafe.Sizeof(row[view, outline]{}))+slotsEach+seatsEach)
@@ -42,7 +42,7 @@ const (
 	printsAt   = wordsAt + sharedParts*maxOutlined*int64(unsafe.Sizeof(uint64(0)))
 	regionSize = printsAt + maxPrints*(int64(unsafe.Sizeof(row[footprint, struct{}]{}))+slotsEach)
 
-	slotsEach = 2 * slotSize // a table has twice as many slots as rows
+	slotsEach = 2 * int64(unsafe.Sizeof(int32(0))) // a table has twice as many slots as rows
 	// There may be as many orbits as parts.
 	seatsEach = int64(unsafe.Sizeof(seat{})) + allTurns*int64(unsafe.Sizeof(int32(0)))
 )

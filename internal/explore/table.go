@@ -122,7 +122,11 @@ func (t *table[K, V]) resume(used int32) {
 
 // size is how much memory t takes up, in bytes.
 func (t *table[K, V]) size() int64 {
-	return int64(len(t.rows))*int64(unsafe.Sizeof(row[K, V]{})) + int64(len(t.slots))*slotSize
+	return bytesOf(t.rows) + bytesOf(t.slots)
 }
 
-const slotSize = int64(unsafe.Sizeof(int32(0)))
+// bytesOf is how much memory a list takes up.
+func bytesOf[T any](list []T) int64 {
+	var one T
+	return int64(len(list)) * int64(unsafe.Sizeof(one))
+}

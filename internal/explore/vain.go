@@ -62,12 +62,11 @@ func (w *world) valuesAbout(b *buyer, p *pending) bool {
 		if t.b != b {
 			return true
 		}
-		holds := func(e embedded.Entry) bool { return slices.Contains(e.Value, v) }
-		if slices.ContainsFunc(st.entries, holds) {
+		if hold(st.entries, v) {
 			return true
 		}
 		for _, wr := range w.lately(st) {
-			if slices.ContainsFunc(wr.before, holds) {
+			if hold(wr.before, v) {
 				return true
 			}
 		}
@@ -103,7 +102,15 @@ func (b *buyer) noteReuse(p *pending) {
 
 // lately are the writes that a failover may undo, where it counts for what is shed.
 func (w *world) lately(st *serverState) []write {
-	if !w.sheds() || w.left[hFailover] == 0 {
+	if !w.sheds() {
+		return nil
+	}
+	return w.undoable(st)
+}
+
+// undoable are the writes that a failover may undo.
+func (w *world) undoable(st *serverState) []write {
+	if w.left[hFailover] == 0 {
 		return nil
 	}
 	return st.log[max(0, len(st.log)-2):]

@@ -59,8 +59,7 @@ func TestReusedValues(t *testing.T) {
 	require.NoError(t, once(majority(true), MinMasters))
 	require.ErrorIs(t, once(majority(false), MinMasters), errReuses)
 	old := folk{name: "tries-first", release: func(ctx context.Context, c *redis.Client, key, value string) (bool, error) {
-		n, err := c.Eval(ctx, `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`, []string{key}, value).Int()
-		return n == 1, err
+		return yes(compareAndDelete.Run(ctx, c, []string{key}, value).Int64())
 	}, acquire: func(ctx context.Context, c *redis.Client, key, value string, ttl time.Duration) (bool, error) {
 		if err := c.Set(ctx, key+":tried-by", rand.Text(), ttl).Err(); err != nil {
 			return false, err
@@ -84,8 +83,10 @@ func TestValuesInUseHaveNumbersOfTheirOwn(t *testing.T) {
 		}
 		type name struct{ buyer, number int }
 		who := map[name]string{}
-		for v := range k.w.valuesInUse() {
-			is := k.w.tokens[v]
+		for v, is := range k.w.tokens {
+			if is.n == 0 || !k.w.uses(v) {
+				continue
+			}
 			n := name{is.b.n, is.n}
 			if other, taken := who[n]; taken {
 				return fmt.Errorf("%s and %s both are %s", v, other, is.named(is.b.n))
@@ -97,31 +98,4 @@ func TestValuesInUseHaveNumbersOfTheirOwn(t *testing.T) {
 		}
 		return k.w.end()
 	}))
-}
-
-// valuesInUse are buyers' values that servers hold, or that are on their way.
-func (w *world) valuesInUse() map[string]bool {
-	all := map[string]bool{}
-	note := func(v string) {
-		if t := w.tokens[v]; t != nil && t.n > 0 {
-			all[v] = true
-		}
-	}
-	for i := range w.states {
-		for _, e := range w.states[i].entries {
-			for _, v := range e.Value {
-				note(v)
-			}
-		}
-	}
-	for _, b := range w.buyers {
-		for _, p := range b.pend {
-			for _, args := range p.batch {
-				for _, a := range args[1:] {
-					note(a)
-				}
-			}
-		}
-	}
-	return all
 }

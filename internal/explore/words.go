@@ -240,27 +240,9 @@ func (b *buyer) newest(p *pending) int {
 // failover, or that are on their way to one.
 func (b *buyer) newestInUse() int {
 	most := 0
-	held := func(entries []embedded.Entry) {
-		for _, e := range entries {
-			for _, v := range e.Value {
-				if t := b.w.tokens[v]; t != nil && t.b == b {
-					most = max(most, t.n)
-				}
-			}
-		}
-	}
-	for i := range b.w.states {
-		st := &b.w.states[i]
-		held(st.entries)
-		if b.w.left[hFailover] > 0 {
-			for _, wr := range st.log[max(0, len(st.log)-2):] {
-				held(wr.before)
-			}
-		}
-	}
-	for _, o := range b.w.buyers {
-		for _, p := range o.pend {
-			most = max(most, b.newest(p))
+	for v, t := range b.w.tokens {
+		if t.b == b && t.n > most && b.w.uses(v) {
+			most = t.n
 		}
 	}
 	return most
